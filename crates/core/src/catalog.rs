@@ -1,0 +1,1 @@
+//! Every tool we know, as one immutable value.

@@ -1,0 +1,3 @@
+//! Everything of Toolyard that touches processes, network, disk and time.
+
+pub mod config;

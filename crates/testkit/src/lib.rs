@@ -1,0 +1,1 @@
+//! Fake upstreams and fixtures for tests.
