@@ -1,44 +1,24 @@
 //! One tool, and the name it goes by.
+//!
+//! Everything here was written by strangers. What is kept as text was cleaned first; what is passed on
+//! unread stays exactly as it came.
+
+mod clean;
+mod effect;
+mod id;
+pub(crate) mod json;
+mod listed;
+mod parameter;
+pub(crate) mod words;
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-/// Names a tool across all servers, written `server__tool`, at most [`ToolId::MAX_CHARS`] characters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ToolId(Arc<str>);
-
-impl ToolId {
-    /// Clients reject longer names; some of them count their own prefix on top.
-    pub const MAX_CHARS: usize = 60;
-
-    /// Returns the name as clients see it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// What a call to a tool does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
-    /// Changes nothing, so it is safe to repeat.
-    Read,
-    /// Adds or changes something.
-    Write,
-    /// Removes something, or cannot be undone.
-    Destroy,
-}
-
-/// One parameter of a tool's input schema, as far as a one-line summary needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// The property's name in the schema.
-    pub name: String,
-    /// Whether the schema requires it.
-    pub required: bool,
-    /// A short type such as `string`, `integer` or `a|b|c` for an enumeration.
-    pub kind: String,
-}
+pub use clean::clean;
+pub use effect::{Effect, Hints};
+pub use id::ToolId;
+pub use parameter::Parameter;
 
 /// One tool of one server.
 #[derive(Clone, Debug)]

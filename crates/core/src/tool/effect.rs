@@ -1,0 +1,192 @@
+//! What a call to a tool does to the world, as far as its listing tells.
+
+use serde::{Deserialize, Serialize};
+
+use super::words::words;
+
+/// What a call to a tool does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Changes nothing, so it is safe to repeat.
+    Read,
+    /// Adds or changes something.
+    Write,
+    /// Removes something, or cannot be undone.
+    Destroy,
+}
+
+/// What a server says about the effect of its own tool (MCP `annotations`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Hints {
+    /// Says that the tool changes nothing.
+    #[serde(rename = "readOnlyHint")]
+    pub read_only: Option<bool>,
+    /// Says that changes may remove or overwrite.
+    #[serde(rename = "destructiveHint")]
+    pub destructive: Option<bool>,
+    /// Says that a second call with the same arguments changes nothing more.
+    #[serde(rename = "idempotentHint")]
+    pub idempotent: Option<bool>,
+}
+
+impl Effect {
+    /// Infers the effect from a tool's own name and what its server says.
+    ///
+    /// The server is believed, except that no hint makes a name that clearly destroys harmless.
+    /// Without hints the verb of the name decides; an unknown verb is taken as a write.
+    ///
+    /// ```
+    /// use toolyard_core::tool::{Effect, Hints};
+    ///
+    /// assert_eq!(Effect::infer("list_files", Hints::default()), Effect::Read);
+    /// assert_eq!(Effect::infer("get_or_create_user", Hints::default()), Effect::Write);
+    ///
+    /// let harmless = Hints { read_only: Some(true), ..Hints::default() };
+    /// assert_eq!(Effect::infer("delete_file", harmless), Effect::Destroy);
+    /// ```
+    pub fn infer(name: &str, hints: Hints) -> Self {
+        let named = from_name(name);
+        match hints {
+            _ if named == Self::Destroy => Self::Destroy,
+            // The protocol gives the other hints a meaning only for tools that are not read-only.
+            Hints { read_only: Some(true), .. } => Self::Read,
+            Hints { destructive: Some(true), .. } => Self::Destroy,
+            // What does more on a second call did something on the first.
+            Hints { read_only: Some(false), .. } | Hints { idempotent: Some(false), .. } => Self::Write,
+            Hints { .. } => named,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Word {
+    /// Reads wherever it stands in a name.
+    Reads,
+    /// Reads as the first word; later it is more likely a noun, as in `shuffle_list` or `mark_read`.
+    ReadsFirst,
+    Writes,
+    Destroys,
+    Links,
+    Other,
+}
+
+fn from_name(name: &str) -> Effect {
+    let words: Vec<Word> = words(name).map(classify).collect();
+    let destroys = words.iter().enumerate().any(|(at, word)| {
+        let linked = at > 0 && words[at - 1] == Word::Links;
+        // After a verb that reads, it names what is read, as in `get_reset_link`.
+        let is_verb = linked || !words[..at].contains(&Word::Reads) && words[0] != Word::ReadsFirst;
+        *word == Word::Destroys && is_verb
+    });
+    let reads = words.first() == Some(&Word::ReadsFirst) || words.contains(&Word::Reads);
+    let changes = words.iter().any(|word| matches!(word, Word::Writes | Word::Destroys));
+    // `get_and_frobnicate`: a second verb that is not known to read.
+    let links_on = words
+        .windows(2)
+        .any(|pair| pair[0] == Word::Links && !matches!(pair[1], Word::Reads | Word::ReadsFirst));
+    if destroys {
+        Effect::Destroy
+    } else if reads && !changes && !links_on {
+        Effect::Read
+    } else {
+        Effect::Write
+    }
+}
+
+fn classify(word: &str) -> Word {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase();
+    match word.as_str() {
+        "get" | "search" | "find" | "fetch" | "describe" | "lookup" | "retrieve" | "inspect" => Word::Reads,
+        "list" | "read" | "show" | "view" | "count" | "browse" | "peek" | "preview" | "explain"
+        | "compare" | "diff" | "calculate" | "compute" | "validate" | "verify" | "estimate" | "summarize"
+        | "is" | "has" | "exists" | "tail" | "grep" | "ls" | "cat" | "stat" | "help" => Word::ReadsFirst,
+        "delete" | "del" | "remove" | "rm" | "rmdir" | "unlink" | "drop" | "destroy" | "purge" | "clear"
+        | "wipe" | "erase" | "kill" | "terminate" | "reset" | "overwrite" | "truncate" | "uninstall"
+        | "prune" | "flush" | "revoke" | "discard" | "trash" | "shred" | "nuke" | "deprovision"
+        | "decommission" => Word::Destroys,
+        "create" | "add" | "insert" | "append" | "prepend" | "write" | "update" | "upsert" | "set"
+        | "put" | "post" | "patch" | "edit" | "modify" | "change" | "replace" | "rename" | "move" | "mv"
+        | "copy" | "save" | "store" | "upload" | "send" | "publish" | "push" | "merge" | "commit"
+        | "apply" | "run" | "execute" | "exec" | "start" | "stop" | "restart" | "trigger" | "toggle"
+        | "enable" | "disable" | "mark" | "assign" | "close" | "open" | "cancel" | "archive" | "restore"
+        | "revert" | "import" | "install" | "submit" | "book" | "buy" | "pay" | "order" | "subscribe"
+        | "register" | "generate" | "make" | "new" | "sync" | "deploy" | "scale" | "increment"
+        | "decrement" | "lock" | "unlock" | "invite" | "share" | "reply" => Word::Writes,
+        "and" | "or" | "then" => Word::Links,
+        _ => Word::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> Effect {
+        Effect::infer(name, Hints::default())
+    }
+
+    fn hinted(name: &str, read_only: Option<bool>, destructive: Option<bool>) -> Effect {
+        Effect::infer(name, Hints { read_only, destructive, idempotent: None })
+    }
+
+    #[test]
+    fn the_verb_decides_when_the_server_says_nothing() {
+        for name in [
+            "get_user",
+            "listFiles",
+            "search-notes",
+            "github_get_issue",
+            "read",
+            "search_and_list",
+            "Describe",
+        ] {
+            assert_eq!(named(name), Effect::Read, "{name}");
+        }
+        for name in
+            ["delete_file", "notes-remove", "dropTable", "API-delete-a-block", "kill", "clear_all", "delete2"]
+        {
+            assert_eq!(named(name), Effect::Destroy, "{name}");
+        }
+        for name in ["create_issue", "frobnicate", "", "__", "send_mail", "読む"] {
+            assert_eq!(named(name), Effect::Write, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_read_with_a_second_verb_is_not_a_read() {
+        assert_eq!(named("get_or_create"), Effect::Write);
+        assert_eq!(named("search_and_replace"), Effect::Write);
+        assert_eq!(named("fetch_and_frobnicate"), Effect::Write);
+        assert_eq!(named("read_and_delete"), Effect::Destroy);
+        assert_eq!(named("listThenPurge"), Effect::Destroy);
+    }
+
+    #[test]
+    fn a_word_that_may_be_a_noun_is_read_with_care() {
+        assert_eq!(named("mark_read"), Effect::Write);
+        assert_eq!(named("shuffle_list"), Effect::Write);
+        assert_eq!(named("get_reset_link"), Effect::Write);
+        assert_eq!(hinted("get_reset_link", Some(true), None), Effect::Read);
+        assert_eq!(named("list_deleted_items"), Effect::Read);
+    }
+
+    #[test]
+    fn the_server_is_believed_unless_the_name_clearly_destroys() {
+        assert_eq!(hinted("frobnicate", Some(true), None), Effect::Read);
+        assert_eq!(hinted("frobnicate", Some(true), Some(true)), Effect::Read);
+        assert_eq!(hinted("get_user", Some(false), None), Effect::Write);
+        assert_eq!(hinted("move_page", None, Some(true)), Effect::Destroy);
+        assert_eq!(hinted("get_user", None, Some(false)), Effect::Read);
+        assert_eq!(hinted("delete_file", Some(true), Some(false)), Effect::Destroy);
+        assert_eq!(hinted("read_and_delete", Some(true), None), Effect::Destroy);
+    }
+
+    #[test]
+    fn what_does_more_when_repeated_is_not_a_read() {
+        let hints = Hints { idempotent: Some(false), ..Hints::default() };
+        assert_eq!(Effect::infer("get_next_number", hints), Effect::Write);
+        let hints = Hints { idempotent: Some(true), ..Hints::default() };
+        assert_eq!(Effect::infer("put_file", hints), Effect::Write);
+    }
+}

@@ -1,0 +1,127 @@
+//! A tool's definition as clients of the hub are told it.
+//!
+//! Only what had to change is written anew; every other value is the server's own text, digit for digit.
+
+use serde_json::value::RawValue;
+
+use super::json::{Members, is_null, text};
+use super::{Tool, clean};
+
+/// Stands in for an input schema that the server left out.
+const NO_PARAMETERS: &str = r#"{"type":"object"}"#;
+
+impl Tool {
+    /// Returns the definition as JSON text under the tool's id.
+    ///
+    /// The description and titles are replaced only where cleaning or cutting changed them. A missing
+    /// input schema, or one without a type, gets the one type that the protocol allows. Members that
+    /// are `null` are left out where the protocol has no `null`: one such tool makes some clients
+    /// drop a whole listing. There is no line break in it, so it may travel on one line.
+    pub fn listed(&self) -> String {
+        let mut out = Listing::new(self.definition.get().len() + 64);
+        let members = Members::of(&self.definition).map_or_else(Vec::new, |members| members.0);
+        let mut has_schema = false;
+        for (key, value) in members {
+            match key.as_str() {
+                "name" => out.member(&key, &quoted(self.id.as_str())),
+                "description" => out.member_if_some(&key, retold(value, Some(&self.description))),
+                "title" => out.member_if_some(&key, retold(value, self.title.as_deref())),
+                "annotations" => out.member_if_some(&key, annotations(value)),
+                "inputSchema" => {
+                    has_schema = true;
+                    out.member(&key, &input_schema(value));
+                }
+                "outputSchema" | "icons" | "execution" | "_meta" if is_null(value) => {}
+                _ => out.member(&key, value.get()),
+            }
+        }
+        if !has_schema {
+            out.member("inputSchema", NO_PARAMETERS);
+        }
+        out.finish()
+    }
+}
+
+/// An object under construction, on one line.
+struct Listing(String);
+
+impl Listing {
+    fn new(capacity: usize) -> Self {
+        let mut text = String::with_capacity(capacity);
+        text.push('{');
+        Self(text)
+    }
+
+    fn member(&mut self, key: &str, value: &str) {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0.push_str(&quoted(key));
+        self.0.push(':');
+        // Inside strings JSON escapes line breaks, so those that are left are only layout.
+        self.0.extend(value.split(['\n', '\r']));
+    }
+
+    fn member_if_some(&mut self, key: &str, value: Option<String>) {
+        if let Some(value) = value {
+            self.member(key, &value);
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
+}
+
+/// The text we keep where it differs from what the server wrote, else the server's own spelling of it.
+fn retold(value: &RawValue, kept: Option<&str>) -> Option<String> {
+    let kept = kept.filter(|_| !is_null(value))?;
+    let as_written = text(value).is_some_and(|written| same_text(&written, kept));
+    Some(if as_written { value.get().to_owned() } else { quoted(kept) })
+}
+
+/// Windows line ends are no reason to rewrite a description.
+fn same_text(written: &str, kept: &str) -> bool {
+    written == kept || (written.contains('\r') && written.replace("\r\n", "\n") == kept)
+}
+
+fn annotations(value: &RawValue) -> Option<String> {
+    if is_null(value) {
+        return None;
+    }
+    let members = Members::of(value)?;
+    let has_hidden = |(key, value): &(String, &RawValue)| {
+        key == "title" && text(value).is_some_and(|title| clean(&title) != title)
+    };
+    if !members.0.iter().any(has_hidden) {
+        return Some(value.get().to_owned());
+    }
+    let mut out = Listing::new(value.get().len());
+    for (key, value) in members.0 {
+        match text(value) {
+            Some(title) if key == "title" => out.member(&key, &quoted(&clean(&title))),
+            _ => out.member(&key, value.get()),
+        }
+    }
+    Some(out.finish())
+}
+
+fn input_schema(value: &RawValue) -> String {
+    match Members::of(value) {
+        Some(schema) if schema.get("type").is_some() => value.get().to_owned(),
+        Some(schema) => {
+            let mut out = Listing::new(value.get().len() + 16);
+            out.member("type", r#""object""#);
+            for (key, value) in schema.0.into_iter().filter(|(key, _)| key != "type") {
+                out.member(&key, value.get());
+            }
+            out.finish()
+        }
+        None => NO_PARAMETERS.to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("text always has a JSON form")
+}
