@@ -1,1 +1,134 @@
 //! Every tool we know, as one immutable value.
+//!
+//! Gathering cannot fail: it takes what is usable from each server and reports the rest, so that one
+//! malformed tool never hides the others.
+
+mod admit;
+mod problem;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::tool::{Tool, ToolId};
+
+pub use problem::{Problem, Severity};
+
+/// What one server listed.
+#[derive(Clone, Debug)]
+pub struct Advertised {
+    /// The server as the configuration names it.
+    pub server: Arc<str>,
+    /// The definitions in the server's order, unread.
+    pub tools: Vec<Box<RawValue>>,
+}
+
+/// How much of one server's listing is taken. No `Default`: the configuration knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Tools looked at; the rest are cut.
+    pub tools: usize,
+    /// Characters of a name, above which the tool is rejected; titles are cut there.
+    pub name_chars: usize,
+    /// Characters of a description, above which it is cut.
+    pub description_chars: usize,
+    /// Levels of objects and arrays in a definition, above which the tool is rejected.
+    pub nesting: usize,
+}
+
+/// Every tool we know, ordered by server and then as each server lists them.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    tools: Vec<Tool>,
+    by_id: HashMap<ToolId, usize>,
+    servers: Vec<(Arc<str>, Range<usize>)>,
+}
+
+impl Catalog {
+    /// Takes in whatever is usable and says what was not.
+    pub fn gather(advertised: impl IntoIterator<Item = (Advertised, Bounds)>) -> (Self, Vec<Problem>) {
+        let mut advertised: Vec<(Advertised, Bounds)> = advertised.into_iter().collect();
+        advertised.sort_by(|(a, _), (b, _)| a.server.cmp(&b.server));
+
+        let mut catalog = Self::default();
+        let mut problems = Vec::new();
+        for (Advertised { server, mut tools }, bounds) in advertised {
+            let start = catalog.tools.len();
+            if let Some(cut) = tools.len().checked_sub(bounds.tools).filter(|cut| *cut > 0) {
+                tools.truncate(bounds.tools);
+                problems.push(Problem::too_many(&server, bounds.tools, cut));
+            }
+            for definition in tools {
+                let admitted = admit::admit(&server, definition, bounds, &mut problems);
+                if let Some(problem) = admitted.and_then(|tool| catalog.insert(tool).err()) {
+                    problems.push(problem);
+                }
+            }
+            let end = catalog.tools.len();
+            match catalog.servers.last_mut() {
+                Some((last, range)) if *last == server => range.end = end,
+                _ => catalog.servers.push((server, start..end)),
+            }
+        }
+        (catalog, problems)
+    }
+
+    /// Returns all tools; a tool's place in the slice is its position.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// Returns how many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Returns whether there is no tool at all.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Returns the tool that clients call `id`.
+    pub fn get(&self, id: &str) -> Option<&Tool> {
+        self.position(id).map(|at| &self.tools[at])
+    }
+
+    /// Returns the position of the tool that clients call `id`.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    /// Returns the tool that `server` itself calls `name`.
+    pub fn find(&self, server: &str, name: &str) -> Option<&Tool> {
+        // An id follows from the two names, so a second map would only cost memory.
+        self.get(ToolId::new(server, name).as_str())
+            .filter(|tool| &*tool.server == server && tool.name == name)
+    }
+
+    /// Returns the tools of one server in its own order; none if it is not known.
+    pub fn of_server(&self, server: &str) -> &[Tool] {
+        match self.servers.binary_search_by(|(name, _)| (**name).cmp(server)) {
+            Ok(at) => &self.tools[self.servers[at].1.clone()],
+            Err(_) => &[],
+        }
+    }
+
+    /// Returns every server that listed something, with how many of its tools are usable.
+    pub fn servers(&self) -> impl Iterator<Item = (&Arc<str>, usize)> {
+        self.servers.iter().map(|(server, range)| (server, range.len()))
+    }
+
+    fn insert(&mut self, tool: Tool) -> Result<(), Problem> {
+        if let Some(at) = self.position(tool.id.as_str()) {
+            return Err(Problem::taken(&tool, &self.tools[at]));
+        }
+        self.by_id.insert(tool.id.clone(), self.tools.len());
+        self.tools.push(tool);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
