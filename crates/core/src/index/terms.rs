@@ -1,0 +1,208 @@
+//! Text becomes terms: the form in which words of tools and of requests are compared.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::stem::stem;
+use crate::tool::words::camel_words;
+
+/// Longer runs are keys or encoded data, not words.
+const MAX_TERM_BYTES: usize = 48;
+/// `e-mail` and `GitHub` are also found as one word; longer pairs are just two words.
+const MAX_JOINED_BYTES: usize = 14;
+
+/// Calls `emit` with every term of `text`, in order, repeated as often as it occurs.
+///
+/// Words are folded (case, accents, width), identifiers are taken apart, English endings are cut,
+/// and scripts that do not part words give overlapping pairs of characters.
+pub(super) fn each_term(text: &str, emit: &mut impl FnMut(&str)) {
+    let text = fold(text);
+    let mut buffer = String::new();
+    for chunk in text.split(|c: char| !(c.is_alphanumeric() || c == '-' || is_unparted(c))) {
+        if !chunk.contains('-') {
+            each_run(chunk, &mut buffer, emit);
+            continue;
+        }
+        let mut parts = chunk.split('-').filter(|part| !part.is_empty());
+        if let (Some(first), Some(second), None) = (parts.next(), parts.next(), parts.next()) {
+            joined(first, second, &mut buffer, emit);
+        }
+        for part in chunk.split('-') {
+            each_run(part, &mut buffer, emit);
+        }
+    }
+}
+
+/// Undoes what keyboards and typesetters vary: width, ligatures and accents.
+fn fold(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let is_accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
+    // Composing again puts back what is no accent, such as Hangul syllables and voiced kana.
+    Cow::Owned(text.nfkd().filter(|c| !is_accent(c)).nfc().collect())
+}
+
+/// Scripts written without spaces between words.
+fn is_unparted(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3005}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Parts a chunk where it changes between scripts with and without spaces.
+fn each_run(chunk: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
+    if chunk.is_ascii() {
+        return each_word(chunk, buffer, emit);
+    }
+    let mut rest = chunk;
+    while let Some(first) = rest.chars().next() {
+        let unparted = is_unparted(first);
+        let end = rest.find(|c| is_unparted(c) != unparted).unwrap_or(rest.len());
+        let (run, tail) = rest.split_at(end);
+        rest = tail;
+        if unparted {
+            pairs(run, emit);
+        } else {
+            each_word(run, buffer, emit);
+        }
+    }
+}
+
+fn pairs(run: &str, emit: &mut impl FnMut(&str)) {
+    let starts = run.char_indices().map(|(at, _)| at);
+    let ends = run.char_indices().skip(2).map(|(at, _)| at).chain([run.len()]);
+    for (start, end) in starts.zip(ends) {
+        emit(&run[start..end]);
+    }
+}
+
+fn each_word(run: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
+    let mut words = camel_words(run);
+    if let (Some(first), Some(second), None) = (words.next(), words.next(), words.next()) {
+        joined(first, second, buffer, emit);
+    }
+    for word in camel_words(run) {
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        // `oauth2` is found as `oauth` as well; `s3` only as it is.
+        if letters.len() < word.len() && letters.len() > 2 {
+            term(letters, buffer, emit);
+        }
+        term(word, buffer, emit);
+    }
+}
+
+fn joined(first: &str, second: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
+    if first.len() + second.len() <= MAX_JOINED_BYTES {
+        term(&format!("{first}{second}"), buffer, emit);
+    }
+}
+
+fn term(word: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
+    if word.is_empty() || word.len() > MAX_TERM_BYTES {
+        return;
+    }
+    buffer.clear();
+    if word.is_ascii() {
+        buffer.push_str(word);
+        buffer.make_ascii_lowercase();
+    } else {
+        buffer.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    if !says_nothing(buffer) {
+        stem(buffer);
+        emit(buffer);
+    }
+}
+
+/// Words that nearly every text has. `on`, `off`, `up` and `not` are none of them: they tell tools apart.
+fn says_nothing(word: &str) -> bool {
+    matches!(
+        word,
+        "a" | "an"
+            | "and"
+            | "are"
+            | "as"
+            | "at"
+            | "be"
+            | "by"
+            | "can"
+            | "for"
+            | "from"
+            | "i"
+            | "if"
+            | "in"
+            | "is"
+            | "it"
+            | "its"
+            | "me"
+            | "my"
+            | "of"
+            | "or"
+            | "please"
+            | "s"
+            | "t"
+            | "that"
+            | "the"
+            | "this"
+            | "to"
+            | "was"
+            | "we"
+            | "will"
+            | "with"
+            | "you"
+            | "your"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn terms(text: &str) -> String {
+        let mut terms = Vec::new();
+        each_term(text, &mut |term| terms.push(term.to_owned()));
+        terms.join(" ")
+    }
+
+    #[test]
+    fn identifiers_and_sentences_give_the_same_terms() {
+        assert_eq!(terms("create_issue"), terms("Creating the issues"));
+        assert_eq!(terms("readTextFile"), terms("read text files"));
+        assert_eq!(terms("fetch-URLs"), "fetchurl fetch url");
+    }
+
+    #[test]
+    fn names_written_as_two_words_are_found_as_one() {
+        assert_eq!(terms("GitHub e-mail"), "github git hub email e mail");
+        assert_eq!(terms("oauth2 s3"), "oauth oauth2 s3");
+    }
+
+    #[test]
+    fn accents_case_and_width_make_no_difference() {
+        assert_eq!(terms("CAFÉ"), terms("cafe\u{301}"));
+        assert_eq!(terms("ＡＰＩ"), "api");
+        assert_eq!(terms("Ελλάδα"), terms("ελλαδα"));
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs() {
+        assert_eq!(terms("検索する"), "検索 索す する");
+        assert_eq!(terms("PDF变换"), "pdf 变换");
+        assert_eq!(terms("本"), "本");
+        assert_eq!(terms("ガギ"), "ガギ");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_no_term_is_empty_or_endless(text in any::<String>()) {
+            each_term(&text, &mut |term| {
+                assert!(!term.is_empty() && term.len() <= 3 * MAX_TERM_BYTES && !term.contains(' '));
+            });
+        }
+    }
+}
