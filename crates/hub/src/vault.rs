@@ -84,7 +84,7 @@ impl Secret {
     }
 
     /// Shows the text, for the one place that sends it.
-    pub fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 }
@@ -97,11 +97,11 @@ impl std::fmt::Debug for Secret {
 
 /// Tells two states of the vault's file apart without opening it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp(SystemTime, u64, u64);
+pub(crate) struct Stamp(SystemTime, u64, u64);
 
 /// Holds the right to do something that only one process may do at a time; dropping it gives it back.
 #[derive(Debug)]
-pub struct Exclusive(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+pub(crate) struct Exclusive(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
 
 /// The stored entries of one folder. Cloning is cheap; every method blocks on the disk.
 #[derive(Clone)]
@@ -138,7 +138,7 @@ impl Vault {
     }
 
     /// Reads one entry. An entry of another shape than `T` counts as absent.
-    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let entries = match self.0.read() {
             Ok(found) => found.map(|(_, entries)| entries).unwrap_or_default(),
             Err(Fault::Damaged) => {
@@ -155,14 +155,14 @@ impl Vault {
     }
 
     /// Writes one entry.
-    pub fn put<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
+    pub(crate) fn put<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
         let value =
             serde_json::to_value(value).expect("stored types have text keys and no failing serializer");
         self.0.change(|entries| entries.insert(name.to_owned(), value))
     }
 
     /// Removes one entry, if it is there.
-    pub fn remove(&self, name: &str) -> Result<(), Error> {
+    pub(crate) fn remove(&self, name: &str) -> Result<(), Error> {
         if self.stamp().is_none() {
             return Ok(());
         }
@@ -170,13 +170,13 @@ impl Vault {
     }
 
     /// Tells whether the vault was written since an earlier stamp; `None` when there is no vault.
-    pub fn stamp(&self) -> Option<Stamp> {
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
         let about = fs::metadata(self.0.file()).ok()?;
         Some(Stamp(about.modified().ok()?, about.len(), inode(&about)))
     }
 
     /// Waits until no other holder, in this process or another, has the same name.
-    pub fn exclusive(&self, name: &str) -> Result<Exclusive, Error> {
+    pub(crate) fn exclusive(&self, name: &str) -> Result<Exclusive, Error> {
         let digest = Sha256::digest(name.as_bytes());
         self.0.lock(&format!("vault-{}.lock", URL_SAFE_NO_PAD.encode(&digest[..9])))
     }
