@@ -214,7 +214,10 @@ impl Authority {
         if let Some(registration) = registration
             && !matches!(ended, Err(Error::UnknownClient { .. }))
         {
-            inner.keep(client::registration_key(&login.found.issuer.id), registration).await?;
+            let kept = inner.keep(client::registration_key(&login.found.issuer.id), registration).await;
+            if let Err(err) = kept {
+                warn!(server = inner.server, %err, "registration not stored; the next login registers again");
+            }
         }
         let told = ended.as_ref().map(|()| inner.server.as_str()).map_err(ToString::to_string);
         answer.close(told.as_ref().map(|server| *server).map_err(String::as_str)).await;
