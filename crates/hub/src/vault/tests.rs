@@ -1,3 +1,5 @@
+//! The vault through its front door, with real files and a keyring that is a shell script.
+
 use std::fs;
 use std::path::Path;
 
