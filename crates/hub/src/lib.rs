@@ -1,3 +1,5 @@
 //! Everything of Toolyard that touches processes, network, disk and time.
 
 pub mod config;
+pub mod vault;
+pub mod oauth;
