@@ -1,5 +1,16 @@
 //! Everything of Toolyard that touches processes, network, disk and time.
 
-pub mod config;
-pub mod vault;
-pub mod oauth;
+pub mod jsonrpc; //  messages, payloads kept raw
+pub mod frame; //    lines from a stream that is not to be trusted
+pub mod config; //   what the settings file means
+pub mod process; //  children and all their descendants
+pub mod seal; //     state that travels through clients
+pub mod vault; //    secrets on disk
+pub mod oauth; //    logins at HTTP servers
+pub mod caller; //   who asked, and how to reach them
+pub mod upstream; // one server: reach, supervise, list
+pub mod store; //    what was learnt, across restarts
+pub mod live; //     the catalog as it is now
+pub mod policy; //   what may be called, how often
+pub mod hub; //      all of it behind one name
+pub mod serve; //    clients over stdio and HTTP

@@ -1,0 +1,250 @@
+//! Who asked, and how to reach them while their request runs.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line, raw, request_line};
+
+/// The two shapes of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Era {
+    /// Up to 2025-11-25: `initialize`, sessions, requests in both directions.
+    Session,
+    /// From 2026-07-28: every request stands alone; questions travel in results.
+    Modern,
+}
+
+/// The answer to a question that was put to a client.
+pub type Answer = Result<Box<RawValue>, ErrorObject>;
+
+/// One client for the duration of one request.
+#[derive(Debug)]
+pub struct Caller {
+    /// Which shape of the protocol it speaks.
+    pub era: Era,
+    /// Its `clientInfo`.
+    pub info: Option<Box<RawValue>>,
+    /// Its capabilities.
+    pub capabilities: Fields,
+    /// Tells clients apart: what belongs to one is never shown to another.
+    pub principal: Arc<str>,
+    /// The lowest level of log messages that it wants.
+    pub log_level: Option<Level>,
+    outlet: Outlet,
+}
+
+#[derive(Debug)]
+enum Outlet {
+    /// Nobody listens: the command line, a listing of our own.
+    Nowhere,
+    /// Notifications and questions are lines to the client; answers come back through `questions`.
+    Lines { lines: mpsc::Sender<String>, questions: Arc<Questions> },
+    /// Notifications are lines; a question ends the request and waits for its retry.
+    Parked { lines: mpsc::Sender<String>, questions: Option<mpsc::Sender<Question>> },
+}
+
+/// A question from an upstream that waits for its answer.
+#[derive(Debug)]
+pub struct Question {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// Its parameters.
+    pub params: Option<Box<RawValue>>,
+    /// Takes the answer.
+    pub reply: oneshot::Sender<Answer>,
+}
+
+impl Caller {
+    /// A caller that can be told and asked nothing.
+    pub fn nobody() -> Self {
+        Self {
+            era: Era::Session,
+            info: None,
+            capabilities: Fields::default(),
+            principal: "".into(),
+            log_level: None,
+            outlet: Outlet::Nowhere,
+        }
+    }
+
+    /// A caller whose client takes requests and notifications as lines.
+    pub fn session(known: &Client, lines: mpsc::Sender<String>, questions: Arc<Questions>) -> Self {
+        Self::new(Era::Session, known, Outlet::Lines { lines, questions })
+    }
+
+    /// A caller whose questions are answered by a retry of the request.
+    pub fn modern(known: &Client, lines: mpsc::Sender<String>) -> Self {
+        Self::new(Era::Modern, known, Outlet::Parked { lines, questions: None })
+    }
+
+    /// The same caller, its questions going to `questions`.
+    pub fn asking_through(&self, questions: mpsc::Sender<Question>) -> Self {
+        let outlet = match &self.outlet {
+            Outlet::Nowhere => Outlet::Nowhere,
+            Outlet::Lines { lines, .. } | Outlet::Parked { lines, .. } => {
+                Outlet::Parked { lines: lines.clone(), questions: Some(questions) }
+            }
+        };
+        Self {
+            era: self.era,
+            info: self.info.clone(),
+            capabilities: self.capabilities.clone(),
+            principal: Arc::clone(&self.principal),
+            log_level: self.log_level,
+            outlet,
+        }
+    }
+
+    /// Whether there is nobody behind the request.
+    pub fn is_nobody(&self) -> bool {
+        matches!(self.outlet, Outlet::Nowhere)
+    }
+
+    fn new(era: Era, known: &Client, outlet: Outlet) -> Self {
+        Self {
+            era,
+            info: known.info.clone(),
+            capabilities: known.capabilities.clone(),
+            principal: Arc::clone(&known.principal),
+            log_level: known.log_level,
+            outlet,
+        }
+    }
+
+    /// Whether the client declared a capability.
+    pub fn can(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some_and(|value| value.get() != "null")
+    }
+
+    /// Passes a notification on. A client that does not read loses notifications, nothing else.
+    pub fn notify(&self, method: &str, params: Option<&RawValue>) {
+        let (Outlet::Lines { lines, .. } | Outlet::Parked { lines, .. }) = &self.outlet else { return };
+        if lines.try_send(notification_line(method, params)).is_err() {
+            tracing::debug!(method, "a notification was dropped: the client does not keep up");
+        }
+    }
+
+    /// Passes a log message on, if the client wants messages of its level.
+    pub fn log(&self, params: &RawValue) {
+        let level = Fields::parse(Some(params)).ok().and_then(|fields| fields.read::<Level>("level"));
+        let is_wanted = match (self.era, self.log_level) {
+            // The modern era logs only for requests that ask for it.
+            (Era::Modern, None) => false,
+            (Era::Session, None) => true,
+            (_, Some(lowest)) => level.is_none_or(|level| level >= lowest),
+        };
+        if is_wanted {
+            self.notify("notifications/message", Some(params));
+        }
+    }
+
+    /// Puts a question to the client and waits for its answer.
+    pub async fn ask(&self, method: &str, params: Option<Box<RawValue>>) -> Answer {
+        let capability = method.split('/').next().unwrap_or(method);
+        if !self.can(capability) {
+            let message = format!("the client does not support `{capability}`");
+            return Err(ErrorObject::new(ErrorObject::METHOD_NOT_FOUND, message));
+        }
+        let gone = || ErrorObject::new(ErrorObject::INTERNAL, "the client went away before it answered");
+        match &self.outlet {
+            Outlet::Nowhere | Outlet::Parked { questions: None, .. } => {
+                Err(ErrorObject::unknown_method(method))
+            }
+            Outlet::Lines { lines, questions } => {
+                let (id, open) = questions.open();
+                lines.send(request_line(&id, method, params.as_deref())).await.map_err(|_| gone())?;
+                open.answer().await.unwrap_or_else(|| Err(gone()))
+            }
+            Outlet::Parked { questions: Some(questions), .. } => {
+                let (reply, answer) = oneshot::channel();
+                let question = Question { method: method.to_owned(), params, reply };
+                questions.send(question).await.map_err(|_| gone())?;
+                answer.await.unwrap_or_else(|_| Err(gone()))
+            }
+        }
+    }
+}
+
+/// How grave a log message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are the protocol's")]
+pub enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+/// What is known of a client: from `initialize`, or from the request itself.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// Its `clientInfo`.
+    pub info: Option<Box<RawValue>>,
+    /// Its capabilities.
+    pub capabilities: Fields,
+    /// Tells clients apart.
+    pub principal: Arc<str>,
+    /// The lowest level of log messages that it wants.
+    pub log_level: Option<Level>,
+}
+
+impl Client {
+    /// Returns the name in its `clientInfo`.
+    pub fn name(&self) -> Option<String> {
+        Fields::parse(self.info.as_deref()).ok()?.text("name")
+    }
+}
+
+/// The questions that a session's client has not answered yet.
+#[derive(Debug, Default)]
+pub struct Questions {
+    asked: AtomicU64,
+    open: Mutex<HashMap<Id, oneshot::Sender<Answer>>>,
+}
+
+impl Questions {
+    /// Takes a client's response to a question.
+    pub fn answer(&self, id: &Id, answer: Answer) {
+        let waiting = self.open.lock().expect("no holder panics").remove(id);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(answer);
+        }
+    }
+
+    fn open(self: &Arc<Self>) -> (Id, Open) {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let id = Id::from_json(raw(&format!("hub-{number}")).get()).expect("a string is an id");
+        let (reply, answer) = oneshot::channel();
+        self.open.lock().expect("no holder panics").insert(id.clone(), reply);
+        (id.clone(), Open { questions: Arc::clone(self), id, answer: Some(answer) })
+    }
+}
+
+/// A question that is forgotten when nobody waits for it any more.
+struct Open {
+    questions: Arc<Questions>,
+    id: Id,
+    answer: Option<oneshot::Receiver<Answer>>,
+}
+
+impl Open {
+    async fn answer(mut self) -> Option<Answer> {
+        self.answer.take()?.await.ok()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.questions.open.lock().expect("no holder panics").remove(&self.id);
+    }
+}

@@ -1,0 +1,533 @@
+//! The hub itself: what serving, the agent and the command line stand on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinSet;
+use toolyard_core::tool::{Effect, Tool};
+
+use crate::caller::{Caller, Era};
+use crate::config::{Config, Limits, Transport};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::live::{Live, Snapshot};
+use crate::policy::{Policy, Refusal};
+use crate::process::Nursery;
+use crate::seal::Seal;
+use crate::store::{self, ServerStatus, Status, Store};
+use crate::upstream::{Audience, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream};
+use crate::vault::{Keyring, Vault};
+
+/// A server that is still being learnt after this long no longer keeps the next one waiting.
+const LEARNING_TURN: Duration = Duration::from_millis(500);
+/// News that nobody has read yet; slow readers lose the oldest.
+const NEWS: usize = 256;
+/// Rounds of questions within one call.
+const ROUNDS: usize = 16;
+
+/// How a hub is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The executable that becomes the watchdog of child processes.
+    pub watchdog: Option<PathBuf>,
+    /// Whether servers that were never reached are learnt in the background.
+    pub learning: Learning,
+}
+
+/// Whether servers that were never reached are learnt in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learning {
+    /// One after the other, as a serving hub does.
+    Background,
+    /// Only when asked, as a single command does.
+    OnDemand,
+}
+
+/// Connects to every server, knows every tool.
+#[derive(Debug)]
+pub struct Hub {
+    /// Closes state that travels through clients.
+    pub seal: Seal,
+    store: Arc<Store>,
+    around: Surroundings,
+    options: Options,
+    live: Live,
+    board: Arc<Board>,
+    settings: RwLock<Settings>,
+    background: Mutex<JoinSet<()>>,
+}
+
+/// What a configuration decides; replaced as a whole.
+#[derive(Clone, Debug)]
+struct Settings {
+    config: Arc<Config>,
+    policy: Arc<Policy>,
+    upstreams: BTreeMap<Arc<str>, Arc<Upstream>>,
+}
+
+/// Where the one snapshot is written.
+#[derive(Debug)]
+struct Board {
+    written: Mutex<Written>,
+    snapshot: watch::Sender<Arc<Snapshot>>,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    listings: BTreeMap<Arc<str>, Arc<Listing>>,
+    limits: BTreeMap<Arc<str>, Limits>,
+    fingerprints: BTreeMap<Arc<str>, String>,
+    /// Why a server's offer could not be learnt the last time.
+    faults: BTreeMap<Arc<str>, String>,
+}
+
+impl Board {
+    fn publish(&self, written: &Written) {
+        self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
+    }
+
+    /// Takes what was learnt; returns what is to be kept when it is new.
+    fn learn(&self, learnt: Learnt) -> Option<(Arc<str>, String, Arc<Listing>)> {
+        let mut written = self.written.lock().expect("no holder panics");
+        let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
+        match learnt.listing {
+            Err(reason) => {
+                written.faults.insert(learnt.server, reason);
+                None
+            }
+            Ok(listing) => {
+                written.faults.remove(&learnt.server);
+                let known = written.listings.get(&learnt.server);
+                if known.is_some_and(|known| known.offers_the_same(&listing)) {
+                    return None;
+                }
+                written.listings.insert(Arc::clone(&learnt.server), Arc::clone(&listing));
+                self.publish(&written);
+                Some((learnt.server, fingerprint, listing))
+            }
+        }
+    }
+}
+
+impl Hub {
+    /// Starts a hub on a configuration.
+    pub fn start(config: Config, options: Options) -> Arc<Self> {
+        let folder = config.store.folder.clone();
+        let store = Arc::new(Store::open(&folder));
+        let logs = folder.join("logs");
+        if let Err(err) = std::fs::create_dir_all(&logs) {
+            tracing::warn!("logs of servers are not kept: `{}` cannot be made: {err}", logs.display());
+        }
+        let (learnt, learning) = mpsc::unbounded_channel();
+        let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &BTreeMap::new()));
+        let board = Arc::new(Board { written: Mutex::default(), snapshot });
+        let around = Surroundings {
+            nursery: Arc::new(Nursery::new(options.watchdog.clone())),
+            http: crate::upstream::http_client(),
+            vault: Vault::open(&folder, Keyring::system()),
+            audience: Audience { news: broadcast::Sender::new(NEWS), sole: Arc::default() },
+            learnt,
+            logs,
+        };
+        let settings = Settings {
+            policy: Arc::new(Policy::new(config.policy.clone())),
+            config: Arc::new(Config { servers: BTreeMap::new(), ..config.clone() }),
+            upstreams: BTreeMap::new(),
+        };
+        let hub = Arc::new(Self {
+            seal: Seal::open(&folder),
+            store: Arc::clone(&store),
+            live,
+            board: Arc::clone(&board),
+            settings: RwLock::new(settings),
+            background: Mutex::default(),
+            around,
+            options,
+        });
+        let news = hub.around.audience.news.clone();
+        hub.in_background(write_down(learning, board, store, news));
+        hub.apply(config);
+        hub
+    }
+
+    /// Takes a configuration over: only servers that changed are touched. Starting is the same from nothing.
+    pub fn apply(self: &Arc<Self>, config: Config) {
+        let old = self.settings();
+        let mut upstreams = BTreeMap::new();
+        let mut fresh = Vec::new();
+        {
+            let mut written = self.board.written.lock().expect("no holder panics");
+            let mut next = Written::default();
+            for (name, server) in &config.servers {
+                let name: Arc<str> = name.as_str().into();
+                let fingerprint = store::fingerprint(&server.transport);
+                let known = match written.fingerprints.get(&name) {
+                    Some(same) if *same == fingerprint => written.listings.get(&name).cloned(),
+                    _ => self.store.listing(&name, &fingerprint),
+                };
+                next.limits.insert(Arc::clone(&name), server.limits.clone());
+                next.fingerprints.insert(Arc::clone(&name), fingerprint);
+                if let Some(known) = &known {
+                    next.listings.insert(Arc::clone(&name), Arc::clone(known));
+                }
+                let kept = old.upstreams.get(&name).filter(|upstream| upstream.config == *server);
+                let upstream = kept.cloned().unwrap_or_else(|| {
+                    let is_known = known.is_some();
+                    let made = Upstream::new(Arc::clone(&name), server.clone(), known, self.around.clone());
+                    let made = Arc::new(made);
+                    if !is_known && server.lazy {
+                        fresh.push(Arc::clone(&made));
+                    }
+                    made
+                });
+                upstreams.insert(name, upstream);
+            }
+            *written = next;
+            self.board.publish(&written);
+        }
+        let replaced = old
+            .upstreams
+            .iter()
+            .filter(|(name, upstream)| upstreams.get(*name).is_none_or(|new| !Arc::ptr_eq(new, upstream)));
+        for (_, upstream) in replaced {
+            let upstream = Arc::clone(upstream);
+            self.in_background(async move { upstream.stop().await });
+        }
+        let policy = Arc::new(Policy::new(config.policy.clone()));
+        *self.settings.write().expect("no holder panics") =
+            Settings { config: Arc::new(config), policy, upstreams };
+        let _ = self.around.audience.news.send(News::Catalog);
+        if self.options.learning == Learning::Background {
+            self.in_background(learn_in_turn(fresh));
+        }
+    }
+
+    fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut background = self.background.lock().expect("no holder panics");
+        while background.try_join_next().is_some() {}
+        background.spawn(work);
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.read().expect("no holder panics").clone()
+    }
+
+    /// Returns the configuration in force.
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.settings.read().expect("no holder panics").config)
+    }
+
+    /// Returns the catalog as it is now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.live.now()
+    }
+
+    /// Returns a server by name.
+    pub fn upstream(&self, name: &str) -> Option<Arc<Upstream>> {
+        self.settings.read().expect("no holder panics").upstreams.get(name).cloned()
+    }
+
+    /// Returns all servers.
+    pub fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.settings.read().expect("no holder panics").upstreams.values().cloned().collect()
+    }
+
+    /// Listens to what happens at servers.
+    pub fn news(&self) -> broadcast::Receiver<News> {
+        self.around.audience.news.subscribe()
+    }
+
+    /// Names the only client there can be, which may then be asked outside of its requests.
+    pub fn set_sole_client(&self, caller: Option<Arc<Caller>>) {
+        *self.around.audience.sole.lock().expect("no holder panics") = caller;
+    }
+
+    /// Whether clients may see a tool.
+    pub fn permits(&self, tool: &Tool) -> bool {
+        let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
+        policy.permits(tool.id.as_str()).is_ok()
+    }
+
+    /// Returns what is known of each server, for people.
+    pub fn servers(&self) -> Vec<ServerStatus> {
+        let (settings, snapshot) = (self.settings(), self.snapshot());
+        let faults = self.board.written.lock().expect("no holder panics").faults.clone();
+        let status = |upstream: &Arc<Upstream>| {
+            let (state, listing) = (upstream.state(), snapshot.listings.get(&upstream.name));
+            let gathered = snapshot.problems.iter().filter(|problem| *problem.server == *upstream.name);
+            let mut problems: Vec<String> = listing.map(|it| it.problems.clone()).unwrap_or_default();
+            problems.extend(gathered.map(ToString::to_string));
+            let reason = match &state {
+                State::Failed { reason, .. } => Some(reason.clone()),
+                State::Configured | State::Known | State::Starting | State::Ready | State::Stopped => {
+                    faults.get(&upstream.name).cloned()
+                }
+            };
+            ServerStatus {
+                name: upstream.name.to_string(),
+                transport: transport_word(&upstream.config.transport).to_owned(),
+                state: state.to_string(),
+                reason,
+                tools: listing.map(|_| snapshot.catalog.of_server(&upstream.name).len()),
+                problems,
+            }
+        };
+        settings.upstreams.values().map(status).collect()
+    }
+
+    /// Keeps the store told about this hub until dropped; for `toolyard status` in another terminal.
+    pub async fn report_status(&self, serving: &str, config: Option<PathBuf>) {
+        let _forget = Forget { store: Arc::clone(&self.store) };
+        let mut last = None;
+        loop {
+            let status = Status {
+                pid: std::process::id(),
+                serving: serving.to_owned(),
+                config: config.clone(),
+                servers: self.servers(),
+            };
+            if last.as_ref() != Some(&status) {
+                if let Err(err) = self.store.keep_status(&status) {
+                    tracing::debug!("{err}");
+                }
+                last = Some(status);
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    /// Returns what the hubs that run on the same store say about themselves.
+    pub fn running_hubs(&self) -> Vec<Status> {
+        self.store.statuses()
+    }
+
+    /// Learns what the servers offer that were never reached; `each` is told as they are done.
+    pub async fn learn(&self, which: impl Fn(&Upstream) -> bool, each: impl Fn(&Upstream)) {
+        let mut learning = JoinSet::new();
+        for upstream in self.upstreams().into_iter().filter(|upstream| which(upstream)) {
+            learning.spawn(async move {
+                upstream.learn().await;
+                upstream
+            });
+        }
+        while let Some(learnt) = learning.join_next().await {
+            if let Ok(upstream) = learnt {
+                each(&upstream);
+            }
+        }
+        // What was learnt is written down by another task; it is done when it has caught up.
+        let caught_up = || {
+            let written = self.board.written.lock().expect("no holder panics");
+            self.upstreams().iter().filter(|upstream| which(upstream)).all(|upstream| {
+                written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
+            })
+        };
+        for _ in 0..200 {
+            if caught_up() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Ranks tools by words; tools of servers that failed come after equals that work.
+    pub fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
+        let failed: Vec<Arc<str>> = self
+            .upstreams()
+            .iter()
+            .filter(|upstream| matches!(upstream.state(), State::Failed { .. }))
+            .map(|upstream| Arc::clone(&upstream.name))
+            .collect();
+        let tools = snapshot.catalog.tools();
+        let mut found: Vec<(usize, f32)> = snapshot
+            .index()
+            .search(query, limit.saturating_mul(3))
+            .into_iter()
+            .filter(|hit| self.permits(&tools[hit.position]))
+            .map(|hit| {
+                let is_down = failed.contains(&tools[hit.position].server);
+                (hit.position, if is_down { hit.score * 0.8 } else { hit.score })
+            })
+            .collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| tools[a.0].id.cmp(&tools[b.0].id)));
+        found.truncate(limit);
+        found
+    }
+
+    /// Calls a tool by its name in the catalog. A tool that fails is a result, not an error.
+    pub async fn call(
+        &self,
+        snapshot: &Snapshot,
+        tool: &str,
+        mut params: Fields,
+        caller: &Arc<Caller>,
+    ) -> Result<Box<RawValue>, ErrorObject> {
+        let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
+        let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
+        match policy.admit(tool.id.as_str(), std::time::Instant::now()) {
+            Ok(()) => {}
+            Err(refusal @ Refusal::Forbidden { .. }) => {
+                return Err(ErrorObject::invalid_params(refusal.to_string()));
+            }
+            Err(refusal @ Refusal::TooOften { .. }) => return Ok(failed_call(&refusal.to_string())),
+        }
+        let Some(upstream) = self.upstream(&tool.server) else {
+            return Err(self.unknown_tool(snapshot, tool.id.as_str()));
+        };
+        params.set("name", raw(&tool.name));
+        let repeat = if tool.effect == Effect::Read { Repeat::Safe } else { Repeat::Unsafe };
+        match forward(&upstream, "tools/call", params, caller, repeat).await {
+            Ok(result) => Ok(result),
+            Err(Failure::Refused(error)) => Err(error),
+            Err(failure) => Ok(failed_call(&self.with_advice(snapshot, tool, &failure))),
+        }
+    }
+
+    fn with_advice(&self, snapshot: &Snapshot, tool: &Tool, failure: &Failure) -> String {
+        match failure {
+            Failure::Closed { .. } if tool.effect != Effect::Read => {
+                format!(
+                    "{failure}. The call may or may not have been carried out: check before you repeat it"
+                )
+            }
+            Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded { .. } => {
+                let query =
+                    format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
+                let tools = snapshot.catalog.tools();
+                let others = self.find(snapshot, &query, 10).into_iter().map(|(at, _)| &tools[at]);
+                let others: Vec<&str> = others
+                    .filter(|other| other.server != tool.server)
+                    .map(|other| other.id.as_str())
+                    .take(3)
+                    .collect();
+                if others.is_empty() {
+                    format!("{failure}. `toolyard doctor {}` tells more", tool.server)
+                } else {
+                    format!("{failure}. Similar tools of other servers: {}", others.join(", "))
+                }
+            }
+            _ => failure.to_string(),
+        }
+    }
+
+    /// Says that there is no such tool, and which ones are near.
+    pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
+        let shown: String = toolyard_core::tool::clean(name).chars().take(100).collect();
+        let near = snapshot
+            .catalog
+            .tools()
+            .iter()
+            .map(|tool| (strsim::jaro_winkler(tool.id.as_str(), name), tool.id.as_str()))
+            .filter(|(likeness, _)| *likeness > 0.85)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
+        ErrorObject::invalid_params(format!("there is no tool `{shown}`{hint}"))
+    }
+
+    /// Stops all servers and waits until they are gone.
+    pub async fn close(&self) {
+        let upstreams = std::mem::take(&mut self.settings.write().expect("no holder panics").upstreams);
+        let mut stopping = JoinSet::new();
+        for upstream in upstreams.into_values() {
+            stopping.spawn(async move { upstream.stop().await });
+        }
+        while stopping.join_next().await.is_some() {}
+    }
+}
+
+/// Takes a hub's status back when it ends.
+struct Forget {
+    store: Arc<Store>,
+}
+
+impl Drop for Forget {
+    fn drop(&mut self) {
+        let _ = self.store.drop_status(std::process::id());
+    }
+}
+
+async fn write_down(
+    mut learning: mpsc::UnboundedReceiver<Learnt>,
+    board: Arc<Board>,
+    store: Arc<Store>,
+    news: broadcast::Sender<News>,
+) {
+    while let Some(learnt) = learning.recv().await {
+        let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
+        // Gathering tens of thousands of tools takes a while; others are served meanwhile.
+        let writing = tokio::task::spawn_blocking(move || {
+            if let Some((server, fingerprint, listing)) = board.learn(learnt) {
+                if let Err(err) = store.keep_listing(&server, &fingerprint, &listing) {
+                    tracing::warn!(server = %server, "{err}; it will be learnt again after a restart");
+                }
+                let _ = news.send(News::Catalog);
+            }
+        });
+        let _ = writing.await;
+    }
+}
+
+async fn learn_in_turn(fresh: Vec<Arc<Upstream>>) {
+    let mut learning = JoinSet::new();
+    for upstream in fresh {
+        learning.spawn(async move { upstream.learn().await });
+        let _ = tokio::time::timeout(LEARNING_TURN, learning.join_next()).await;
+    }
+    while learning.join_next().await.is_some() {}
+}
+
+/// Sends a request on, answering a modern server's questions on behalf of a session client.
+pub(crate) async fn forward(
+    upstream: &Upstream,
+    method: &str,
+    mut params: Fields,
+    caller: &Arc<Caller>,
+    repeat: Repeat,
+) -> Result<Box<RawValue>, Failure> {
+    for _ in 0..ROUNDS {
+        let result = upstream.request(method, params.clone(), caller, repeat).await?;
+        if caller.era == Era::Modern || !wants_input(&result) {
+            return Ok(result);
+        }
+        let wanted = Fields::parse(Some(&result)).unwrap_or_default();
+        let mut responses = Fields::default();
+        for (key, request) in wanted.object("inputRequests").iter() {
+            let request = Fields::parse(Some(request)).unwrap_or_default();
+            let method = request.text("method").unwrap_or_default();
+            let answer = caller.ask(&method, request.get("params").map(ToOwned::to_owned)).await;
+            responses.set(key, answer.map_err(Failure::Refused)?);
+        }
+        params.set("inputResponses", raw(&responses));
+        match wanted.get("requestState") {
+            Some(state) => params.set("requestState", state.to_owned()),
+            None => drop(params.remove("requestState")),
+        }
+    }
+    let what = format!("it asked more than {ROUNDS} times within one `{method}`");
+    Err(Failure::Senseless { server: Arc::clone(&upstream.name), what })
+}
+
+/// Whether a result asks for input instead of answering.
+pub(crate) fn wants_input(result: &RawValue) -> bool {
+    // The text is searched first because results may be large and questions are rare.
+    result.get().contains("\"input_required\"")
+        && Fields::parse(Some(result))
+            .is_ok_and(|fields| fields.text("resultType").as_deref() == Some("input_required"))
+}
+
+/// Makes the result of a call that the hub could not make, for a model to act on.
+pub(crate) fn failed_call(message: &str) -> Box<RawValue> {
+    raw(&serde_json::json!({ "content": [{ "type": "text", "text": message }], "isError": true }))
+}
+
+fn transport_word(transport: &Transport) -> &'static str {
+    match transport {
+        Transport::Stdio { .. } => "stdio",
+        Transport::Http { .. } => "http",
+        Transport::Sse { .. } => "sse",
+        Transport::Builtin(_) => "builtin",
+    }
+}

@@ -1,0 +1,417 @@
+//! Child processes, and everything that they start in turn.
+//!
+//! A child must not outlive the hub, however either of them ends. Each child leads a
+//! process group and carries a marker in its environment that its descendants inherit;
+//! a watchdog process, which notices the hub's death by the end of a pipe, kills what
+//! bears the hub's marker.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+
+/// Inherited by all descendants of a child, so that they can be found again.
+const MARKER: &str = "TOOLYARD_CHILD";
+
+/// What children see of our environment besides `LC_*`; everything else must be given in the configuration.
+const INHERITED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Time for a child to leave by itself once its input is closed, and again after SIGTERM.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    /// Program, looked up on PATH.
+    pub command: &'a str,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// Variables added to the scrubbed environment.
+    pub env: &'a BTreeMap<String, String>,
+    /// Folder it runs in.
+    pub cwd: Option<&'a Path>,
+}
+
+/// Why a child did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such program.
+    #[error("command `{command}` was not found on PATH; install it or give its full path")]
+    NotFound {
+        /// The program.
+        command: String,
+    },
+    /// The folder is not there.
+    #[error("folder `{}` does not exist", .0.display())]
+    NoFolder(PathBuf),
+    /// The system refused.
+    #[error("command `{command}` could not be started: {source}")]
+    Refused {
+        /// The program.
+        command: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Starts children and answers for their end.
+#[derive(Debug)]
+pub struct Nursery {
+    token: String,
+    started: AtomicU64,
+    watchdog_program: Option<PathBuf>,
+    watchdog: Mutex<Option<std::process::Child>>,
+}
+
+impl Nursery {
+    /// `watchdog_program` is the executable that runs [`watch`] when its arguments are `watchdog TOKEN`.
+    pub fn new(watchdog_program: Option<PathBuf>) -> Self {
+        let mut bytes = [0; 12];
+        getrandom::fill(&mut bytes).expect("the system has randomness");
+        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { token, started: AtomicU64::new(0), watchdog_program, watchdog: Mutex::new(None) }
+    }
+
+    /// Starts a child in a process group of its own.
+    pub fn spawn(&self, launch: &Launch<'_>) -> Result<Child, Error> {
+        if let Some(folder) = launch.cwd
+            && !folder.is_dir()
+        {
+            return Err(Error::NoFolder(folder.to_owned()));
+        }
+        self.start_watchdog();
+        let marker = format!("{}:{}:", self.token, self.started.fetch_add(1, Ordering::Relaxed));
+        let mut command = Command::new(launch.command);
+        command
+            .args(launch.args)
+            .env_clear()
+            .envs(std::env::vars_os().filter(|(name, _)| is_inherited(name)))
+            .envs(launch.env)
+            .env(MARKER, &marker)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if let Some(folder) = launch.cwd {
+            command.current_dir(folder);
+        }
+        // The program is looked up on the PATH that the child will have.
+        let mut process = command.spawn().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => Error::NotFound { command: launch.command.to_owned() },
+            _ => Error::Refused { command: launch.command.to_owned(), source },
+        })?;
+        let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        Ok(Child {
+            stdin: process.stdin.take(),
+            stdout: process.stdout.take(),
+            stderr: process.stderr.take(),
+            remains: Remains { group, marker },
+            process,
+        })
+    }
+
+    fn start_watchdog(&self) {
+        let Some(program) = &self.watchdog_program else { return };
+        let mut watchdog = self.watchdog.lock().expect("no holder panics");
+        if watchdog.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
+            return;
+        }
+        let mut command = std::process::Command::new(program);
+        command
+            .args(["watchdog", &self.token])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // A Ctrl-C in the terminal reaches the hub's group; the watchdog must survive it.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        match command.spawn() {
+            Ok(child) => *watchdog = Some(child),
+            Err(err) => {
+                tracing::warn!("the watchdog did not start ({err}); children may outlive a killed hub")
+            }
+        }
+    }
+}
+
+impl Drop for Nursery {
+    fn drop(&mut self) {
+        if let Some(mut watchdog) = self.watchdog.lock().expect("no holder panics").take() {
+            // Closing its input is what ends it; waiting leaves no zombie.
+            drop(watchdog.stdin.take());
+            let _ = watchdog.wait();
+        }
+    }
+}
+
+fn is_inherited(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with("LC_"))
+}
+
+/// A running child.
+#[derive(Debug)]
+pub struct Child {
+    /// Its input, until taken.
+    pub stdin: Option<ChildStdin>,
+    /// Its output, until taken.
+    pub stdout: Option<ChildStdout>,
+    /// Its errors, until taken.
+    pub stderr: Option<ChildStderr>,
+    process: tokio::process::Child,
+    remains: Remains,
+}
+
+impl Child {
+    /// Returns the process id while it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Waits for its end and describes it.
+    pub async fn ended(&mut self) -> String {
+        match self.process.wait().await {
+            Ok(status) => match (status.code(), std::os::unix::process::ExitStatusExt::signal(&status)) {
+                (Some(code), _) => format!("it exited with code {code}"),
+                (None, Some(signal)) => format!("it was killed by signal {signal}"),
+                (None, None) => "it ended".to_owned(),
+            },
+            Err(err) => format!("its end could not be awaited: {err}"),
+        }
+    }
+
+    /// Ends the child and all its descendants: first by closing its input, then by force.
+    pub async fn stop(mut self) {
+        drop(self.stdin.take());
+        if tokio::time::timeout(GRACE, self.process.wait()).await.is_err() {
+            self.remains.signal(Signal::TERM);
+            let _ = tokio::time::timeout(GRACE, self.process.wait()).await;
+        }
+        // Dropping kills what is left.
+    }
+}
+
+/// What may be left of a child: its process group and whoever bears its marker.
+#[derive(Debug)]
+struct Remains {
+    group: Option<Pid>,
+    marker: String,
+}
+
+impl Remains {
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Remains {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        kill_marked(&self.marker);
+    }
+}
+
+/// Kills every process whose environment has the marker, including those that left the group.
+fn kill_marked(marker: &str) -> usize {
+    let entry = format!("{MARKER}={marker}");
+    let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
+    let mut killed = 0;
+    for process in processes.flatten() {
+        let Some(id) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        let Ok(environment) = std::fs::read(process.path().join("environ")) else { continue };
+        let is_marked =
+            environment.split(|&byte| byte == 0).any(|variable| variable.starts_with(entry.as_bytes()));
+        if is_marked
+            && let Some(pid) = Pid::from_raw(id)
+            && kill_process(pid, Signal::KILL).is_ok()
+        {
+            killed += 1;
+        }
+    }
+    killed
+}
+
+/// The watchdog's whole life: waits until `hub` (a pipe from the hub) ends, then kills what it left.
+pub fn watch(token: &str, mut hub: impl BufRead) {
+    let mut line = String::new();
+    while hub.read_line(&mut line).is_ok_and(|read| read > 0) {
+        line.clear();
+    }
+    // A child that was being started when the hub died bears no marker until it has
+    // replaced its image, so one clean look proves nothing.
+    let mut clean_looks = 0;
+    for _ in 0..100 {
+        clean_looks = if kill_marked(&format!("{token}:")) == 0 { clean_looks + 1 } else { 0 };
+        if clean_looks >= 5 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The bounded log of one server's stderr, in two files of which the older is dropped.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    secrets: Vec<String>,
+    written: u64,
+}
+
+/// Bytes of one of the two log files.
+const LOG_BYTES: u64 = 512 * 1024;
+/// Bytes of one line in the log; the rest of the line is cut.
+const LOG_LINE_BYTES: usize = 4096;
+
+impl Log {
+    /// Opens the log at `path`. Values of `secrets` never reach it.
+    pub fn open(path: PathBuf, secrets: impl IntoIterator<Item = String>) -> Self {
+        let written = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        // Short values are words such as `true` or a port; hiding them would hide everything.
+        let secrets = secrets.into_iter().filter(|value| value.len() >= 6).collect();
+        Self { path, secrets, written }
+    }
+
+    /// Appends a line. A full disk loses log lines and nothing else.
+    pub fn line(&mut self, line: &[u8]) {
+        let cut = &line[..line.len().min(LOG_LINE_BYTES)];
+        let mut text = String::from_utf8_lossy(cut).into_owned();
+        for secret in &self.secrets {
+            if text.contains(secret) {
+                text = text.replace(secret, "***");
+            }
+        }
+        text.push('\n');
+        if self.written + text.len() as u64 > LOG_BYTES {
+            let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
+            self.written = 0;
+        }
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.path);
+        if file.and_then(|mut file| file.write_all(text.as_bytes())).is_ok() {
+            self.written += text.len() as u64;
+        }
+    }
+
+    /// Copies a child's stderr until it ends.
+    pub async fn copy(mut self, stderr: ChildStderr) {
+        let mut lines = crate::frame::Frames::new(stderr, LOG_LINES);
+        while let Ok(Some(frame)) = lines.next().await {
+            match frame {
+                crate::frame::Frame::Line(line) => self.line(&line),
+                crate::frame::Frame::Rejected { .. } => self.line(b"(a very long line was left out)"),
+            }
+            // A flood on stderr must not keep a thread from serving others.
+            tokio::task::consume_budget().await;
+        }
+    }
+}
+
+/// Log lines are text, so their nesting means nothing.
+const LOG_LINES: crate::frame::Bounds = crate::frame::Bounds { bytes: 64 * 1024, nesting: usize::MAX };
+
+/// Returns the last lines of a server's log, oldest first.
+pub fn read_log(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
+    let older = std::fs::read(path.with_extension("log.1")).unwrap_or_default();
+    let newer = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(err) => return Err(err),
+    };
+    let text = String::from_utf8_lossy(&older).into_owned() + &String::from_utf8_lossy(&newer);
+    let all: Vec<&str> = text.lines().collect();
+    Ok(all[all.len().saturating_sub(lines)..].iter().map(|&line| line.to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_bounded_and_hides_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("git.log");
+        let mut log = Log::open(path.clone(), ["hunter2-token".to_owned(), "on".to_owned()]);
+        for at in 0..30_000 {
+            log.line(format!("{at} is on; token hunter2-token").as_bytes());
+        }
+        let total: u64 = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .sum();
+        assert!(total <= 2 * LOG_BYTES, "{total} bytes");
+        assert_eq!(read_log(&path, 2).unwrap(), ["29998 is on; token ***", "29999 is on; token ***"]);
+    }
+
+    #[tokio::test]
+    async fn stopping_a_child_ends_descendants_that_left_its_group() {
+        let nursery = Nursery::new(None);
+        let script = "setsid sleep 1000 & trap '' TERM; echo ready; while :; do sleep 1; done";
+        let mut child = spawn(&nursery, script);
+        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
+        output.next().await.unwrap();
+        let marker = child.remains.marker.clone();
+        assert!(marked(&marker) >= 2, "the shell and its detached child run");
+        child.stop().await;
+        assert_eq!(kill_marked(&marker), 0);
+    }
+
+    #[tokio::test]
+    async fn a_child_sees_only_what_it_is_given() {
+        let nursery = Nursery::new(None);
+        let mut child = spawn(&nursery, "env | cut -d= -f1 | sort | tr '\\n' ' '");
+        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
+        let Some(crate::frame::Frame::Line(names)) = output.next().await.unwrap() else {
+            panic!("no output")
+        };
+        let names = String::from_utf8(names).unwrap();
+        assert!(names.contains("GIVEN") && names.contains("PATH"), "{names}");
+        assert!(!names.contains("CARGO"), "{names}");
+    }
+
+    #[tokio::test]
+    async fn a_missing_command_says_what_to_do() {
+        let nursery = Nursery::new(None);
+        let env = BTreeMap::new();
+        let launch = Launch { command: "no-such-command-here", args: &[], env: &env, cwd: None };
+        let error = nursery.spawn(&launch).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "command `no-such-command-here` was not found on PATH; install it or give its full path"
+        );
+    }
+
+    fn spawn(nursery: &Nursery, script: &str) -> Child {
+        let args = ["-c".to_owned(), script.to_owned()];
+        let env = BTreeMap::from([("GIVEN".to_owned(), "1".to_owned())]);
+        nursery.spawn(&Launch { command: "sh", args: &args, env: &env, cwd: None }).unwrap()
+    }
+
+    fn marked(marker: &str) -> usize {
+        let entry = format!("{MARKER}={marker}");
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+        environments.filter(|text| String::from_utf8_lossy(text).contains(&entry)).count()
+    }
+}

@@ -1,0 +1,89 @@
+//! How clients reach the hub: over stdio and HTTP, in both eras of the protocol.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::caller::{Caller, Era};
+use crate::config::{Profile, Surface};
+use crate::hub::Hub;
+
+pub(crate) mod era; //         which era a request belongs to, and what each expects of results
+pub(crate) mod answer; //      one request, one answer
+pub(crate) mod tools; //       what is listed, and calls to it
+pub(crate) mod offers; //      resources, prompts, completions
+pub(crate) mod transparent; // one server, passed through
+pub(crate) mod park; //        calls that wait for their client to come back
+pub(crate) mod subscribe; //   what clients want to hear about
+pub(crate) mod session; //     one client of the session era
+pub mod stdio; //              the client that started us
+pub mod http; //               clients over the network
+
+pub use era::known_client;
+
+/// What serving shares between all clients.
+#[derive(Debug)]
+pub struct Reception {
+    /// The hub that answers.
+    pub hub: Arc<Hub>,
+    parked: park::Parked,
+    watched: Mutex<HashMap<subscribe::Watched, subscribe::Watch>>,
+}
+
+impl Reception {
+    /// Opens the doors of a hub.
+    pub fn new(hub: Arc<Hub>) -> Arc<Self> {
+        Arc::new(Self { hub, parked: park::Parked::default(), watched: Mutex::default() })
+    }
+
+    /// Returns what a client sees at `/mcp/<profile>`, or at `/mcp` without one.
+    pub(crate) fn view(&self, profile: Option<&str>) -> Option<View> {
+        let config = self.hub.config();
+        match profile {
+            None => Some(View::Surface { surface: config.serve.surface, servers: Vec::new() }),
+            Some(name) => config.serve.profiles.get(name).map(|profile| match profile {
+                Profile::Surface { surface, servers } => {
+                    View::Surface { surface: Some(*surface), servers: servers.clone() }
+                }
+                Profile::Transparent { server } => View::Transparent { server: server.as_str().into() },
+            }),
+        }
+    }
+}
+
+/// What a client sees of the hub.
+#[derive(Clone, Debug)]
+pub(crate) enum View {
+    /// A surface over some or all servers; `None` decides by client.
+    Surface { surface: Option<Surface>, servers: Vec<String> },
+    /// One server as it is.
+    Transparent { server: Arc<str> },
+}
+
+impl View {
+    /// Whether the view shows a server.
+    pub(crate) fn shows(&self, server: &str) -> bool {
+        match self {
+            Self::Surface { servers, .. } => servers.is_empty() || servers.iter().any(|name| name == server),
+            Self::Transparent { server: only } => **only == *server,
+        }
+    }
+
+    /// Returns the surface for a client. What is listed to a modern client depends on the configuration
+    /// alone; a session client may get all tools when it is known to bear them.
+    pub(crate) fn surface(&self, hub: &Hub, caller: &Caller) -> Surface {
+        let Self::Surface { surface, .. } = self else { return Surface::All };
+        match (surface, caller.era) {
+            (Some(surface), _) => *surface,
+            (None, Era::Modern) => Surface::Search,
+            (None, Era::Session) => {
+                let known = known_client(caller.info.as_deref());
+                let tools = hub.snapshot().catalog.len();
+                if known.is_some_and(|known| tools > 0 && tools <= known.max_tools) {
+                    Surface::All
+                } else {
+                    Surface::Search
+                }
+            }
+        }
+    }
+}

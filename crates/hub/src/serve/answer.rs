@@ -1,0 +1,92 @@
+//! One request, one answer, whoever carries it.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::subscribe::Watching;
+use super::{Reception, View, era, offers, subscribe, tools, transparent};
+use crate::caller::{Answer, Caller, Era};
+use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
+use crate::upstream::link::{MODERN_VERSION, own_info};
+
+/// One request with everything that its answer depends on.
+pub(crate) struct Request {
+    pub(crate) reception: Arc<Reception>,
+    pub(crate) view: View,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) id: Id,
+    pub(crate) method: String,
+    pub(crate) params: Fields,
+    /// What a session's client wants to hear about; a modern request has no session.
+    pub(crate) watching: Option<Arc<Watching>>,
+}
+
+/// Answers a request.
+pub(crate) async fn answer(request: Request) -> Answer {
+    let (era, method) = (request.caller.era, request.method.clone());
+    let result = match &request.view {
+        View::Transparent { server } => {
+            let server = Arc::clone(server);
+            transparent::answer(request, &server).await
+        }
+        View::Surface { .. } => on_surface(request).await,
+    };
+    result.map(|result| era::finished(era, &method, result))
+}
+
+async fn on_surface(request: Request) -> Answer {
+    match (request.method.as_str(), request.caller.era) {
+        ("initialize", _) => Ok(greeting(&request)),
+        ("server/discover", Era::Modern) => Ok(discovery(&request)),
+        ("ping", Era::Session) => Ok(raw(&json!({}))),
+        ("logging/setLevel", Era::Session) => offers::set_level(&request).await,
+        ("tools/list", _) => Ok(tools::list(&request)),
+        ("tools/call", _) => tools::call(request).await,
+        ("resources/list", _) => Ok(offers::list(&request, "resources", |listing| &listing.resources)),
+        ("resources/templates/list", _) => {
+            Ok(offers::list(&request, "resourceTemplates", |listing| &listing.templates))
+        }
+        ("resources/read", _) => offers::read(request).await,
+        ("resources/subscribe" | "resources/unsubscribe", Era::Session) => subscribe::change(&request).await,
+        ("prompts/list", _) => Ok(offers::prompts(&request)),
+        ("prompts/get", _) => offers::prompt(request).await,
+        ("completion/complete", _) => offers::complete(request).await,
+        ("subscriptions/listen", Era::Modern) => subscribe::listen(request).await,
+        (method, _) => Err(ErrorObject::unknown_method(method)),
+    }
+}
+
+/// What the hub can do, whatever runs behind it.
+fn capabilities(era: Era) -> serde_json::Value {
+    let mut capabilities = json!({
+        "tools": { "listChanged": true },
+        "resources": { "listChanged": true, "subscribe": true },
+        "prompts": { "listChanged": true },
+        "completions": {},
+    });
+    if era == Era::Session {
+        capabilities["logging"] = json!({});
+    }
+    capabilities
+}
+
+fn greeting(request: &Request) -> Box<RawValue> {
+    let version = era::negotiated(request.params.text("protocolVersion").as_deref());
+    raw(&json!({
+        "protocolVersion": version,
+        "capabilities": capabilities(Era::Session),
+        "serverInfo": own_info(),
+        "instructions": tools::instructions(request),
+    }))
+}
+
+fn discovery(request: &Request) -> Box<RawValue> {
+    raw(&json!({
+        "supportedVersions": [MODERN_VERSION],
+        "capabilities": capabilities(Era::Modern),
+        "serverInfo": own_info(),
+        "instructions": tools::instructions(request),
+    }))
+}

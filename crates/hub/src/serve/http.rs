@@ -1,0 +1,271 @@
+//! Clients over HTTP, both eras on one endpoint.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, Request as HttpRequest, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use axum::{Router, middleware};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use super::answer::{Request, answer};
+use super::{Reception, View, era};
+use crate::caller::{Caller, Era};
+use crate::frame::{Bounds, excess};
+use crate::jsonrpc::{ErrorObject, Fields, Id, Message, response_line};
+use crate::upstream::SESSION_VERSIONS;
+use crate::upstream::link::MODERN_VERSION;
+
+pub(crate) mod guard; //   who may come in
+pub(crate) mod headers; // whether headers and body agree
+pub(crate) mod reply; //   one JSON object, or a stream of events
+pub(crate) mod visits; //  sessions by their id
+
+use reply::{accepted, refused, respond, stream};
+use visits::Visits;
+
+/// Messages of one request that may wait for a client that reads slowly.
+const QUEUE: usize = 256;
+
+/// A request as it came, before it is known who sends it.
+pub(crate) struct Asked {
+    pub(crate) id: Id,
+    pub(crate) method: String,
+    pub(crate) params: Fields,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct House {
+    pub(crate) reception: Arc<Reception>,
+    pub(crate) visits: Visits,
+    pub(crate) slots: Arc<Semaphore>,
+    /// Turns true when the hub ends; open streams end with it.
+    pub(crate) closing: watch::Receiver<bool>,
+}
+
+/// Serves HTTP at a listener until `closing` turns true and the requests in flight are answered.
+pub async fn serve(
+    reception: Arc<Reception>,
+    listener: TcpListener,
+    mut closing: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    let address = listener.local_addr()?;
+    let router = router(reception, address, closing.clone());
+    let listener = listener.tap_io(|stream| {
+        if let Err(err) = stream.set_nodelay(true) {
+            tracing::debug!("TCP_NODELAY could not be set: {err}");
+        }
+    });
+    let ended = async move {
+        let _ = closing.wait_for(|closing| *closing).await;
+    };
+    axum::serve(listener, router).with_graceful_shutdown(ended).await
+}
+
+fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiver<bool>) -> Router {
+    let serve = reception.hub.config().serve.clone();
+    let house = Arc::new(House {
+        visits: Visits::default(),
+        slots: Arc::new(Semaphore::new(serve.concurrency)),
+        reception,
+        closing,
+    });
+    let endpoint = || post(take).get(listen).delete(leave);
+    let guard = guard::Guard::new(address, &serve);
+    Router::new()
+        .route("/mcp", endpoint())
+        .route("/mcp/{profile}", endpoint())
+        .route("/health", get(|| async { "ok\n" }))
+        .layer(DefaultBodyLimit::max(serve.body_bytes))
+        .layer(middleware::from_fn_with_state(Arc::clone(&house), shed))
+        .layer(middleware::from_fn(move |request: HttpRequest, next: Next| {
+            let verdict = guard.check(&request);
+            async move {
+                match verdict {
+                    Ok(()) => next.run(request).await,
+                    Err(refusal) => refusal.into_response(),
+                }
+            }
+        }))
+        .with_state(house)
+}
+
+/// Refuses what would be too much at once, instead of slowing everything down.
+async fn shed(State(house): State<Arc<House>>, request: HttpRequest, next: Next) -> Response {
+    match Arc::clone(&house.slots).try_acquire_owned() {
+        Ok(_slot) => next.run(request).await,
+        Err(_) => {
+            let mut response =
+                (StatusCode::SERVICE_UNAVAILABLE, "too many requests in flight; try again in a moment\n")
+                    .into_response();
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            response
+        }
+    }
+}
+
+type Profile = Option<Path<String>>;
+
+/// Takes one message.
+async fn take(
+    State(house): State<Arc<House>>,
+    profile: Profile,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+        return no_profile();
+    };
+    if let Err(response) = headers::negotiable(&headers) {
+        return *response;
+    }
+    let bounds = Bounds { bytes: usize::MAX, nesting: 127 };
+    if let Some((id, excess)) = excess(&body, bounds) {
+        let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, excess.to_string());
+        return refused(StatusCode::BAD_REQUEST, id.as_ref(), error);
+    }
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(err) => return refused(StatusCode::BAD_REQUEST, None, err.to_error()),
+    };
+    match message {
+        Message::Request { id, method, params } => {
+            let Ok(params) = Fields::parse(params.as_deref()) else {
+                return refused(
+                    StatusCode::BAD_REQUEST,
+                    Some(&id),
+                    ErrorObject::invalid_params("`params` must be an object"),
+                );
+            };
+            let asked = Asked { id, method, params };
+            let named = headers::version(&headers);
+            let is_modern = era::of(&asked.method, &asked.params) == Era::Modern
+                || named.as_deref() == Some(MODERN_VERSION);
+            match named {
+                _ if is_modern => modern(&house, view, &headers, asked).await,
+                Some(version) if !SESSION_VERSIONS.contains(&version.as_str()) => {
+                    refused(StatusCode::BAD_REQUEST, Some(&asked.id), era::unsupported(&version))
+                }
+                _ => in_session(&house, view, &headers, asked).await,
+            }
+        }
+        Message::Notification { method, params } => {
+            if let Some(visit) = house.visits.find(&house.reception, &view, &headers) {
+                visit.session.notified(&method, params.as_deref()).await;
+            } else if headers::version(&headers).as_deref() != Some(MODERN_VERSION) {
+                return visits::not_found(&headers);
+            }
+            accepted()
+        }
+        Message::Response { id, outcome } => match house.visits.find(&house.reception, &view, &headers) {
+            Some(visit) => {
+                visit.session.answered(&id, outcome);
+                accepted()
+            }
+            None => visits::not_found(&headers),
+        },
+    }
+}
+
+fn no_profile() -> Response {
+    (StatusCode::NOT_FOUND, "there is no such profile; `serve.profiles` in the configuration names them\n")
+        .into_response()
+}
+
+async fn modern(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Asked) -> Response {
+    if let Err(error) = headers::agree(headers, &asked, &view, &house.reception.hub) {
+        return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error);
+    }
+    let client = match era::modern_client(&asked.params, &guard::principal(headers)) {
+        Ok(client) => client,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error),
+    };
+    let (lines, outgoing) = mpsc::channel(QUEUE);
+    let caller = Arc::new(Caller::modern(&client, lines));
+    let Asked { id, method, params } = asked;
+    let reception = Arc::clone(&house.reception);
+    let request = Request { reception, view, caller, id: id.clone(), method, params, watching: None };
+    let running = tokio::spawn(finish(request));
+    // The modern era cancels by closing the stream, so the work ends with the response.
+    respond(reply::Work::Cancelled(running), outgoing, house.closing.clone()).await
+}
+
+async fn in_session(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Asked) -> Response {
+    let visit = if asked.method == "initialize" {
+        house.visits.open(&house.reception, view, &asked.params)
+    } else {
+        match house.visits.find(&house.reception, &view, headers) {
+            Some(visit) => visit,
+            None => return visits::not_found(headers),
+        }
+    };
+    let (lines, outgoing) = mpsc::channel(QUEUE);
+    let Asked { id, method, params } = asked;
+    let is_opening = method == "initialize";
+    let request = visit.session.request(id.clone(), method, params, Some(lines));
+    let running = tokio::spawn(finish(request));
+    visit.session.runs(id, running.abort_handle());
+    // A broken connection is no cancellation here: the client says so when it wants to cancel.
+    let mut response = respond(reply::Work::Finished(running), outgoing, house.closing.clone()).await;
+    if is_opening && let Ok(id) = HeaderValue::from_str(&visit.id) {
+        response.headers_mut().insert("mcp-session-id", id);
+    }
+    response
+}
+
+/// Answers a request and writes the answer down.
+async fn finish(request: Request) -> reply::Final {
+    let (id, era) = (request.id.clone(), request.caller.era);
+    let outcome = answer(request).await;
+    let status = match (&outcome, era) {
+        (Err(error), Era::Modern) => match error.code {
+            ErrorObject::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+            ErrorObject::MISSING_CAPABILITY
+            | ErrorObject::UNSUPPORTED_VERSION
+            | ErrorObject::HEADER_MISMATCH => StatusCode::BAD_REQUEST,
+            _ => StatusCode::OK,
+        },
+        _ => StatusCode::OK,
+    };
+    reply::Final { status, line: response_line(Some(&id), &outcome) }
+}
+
+/// Opens the stream of what belongs to no request.
+async fn listen(
+    State(house): State<Arc<House>>,
+    method: Method,
+    profile: Profile,
+    headers: HeaderMap,
+) -> Response {
+    let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+        return no_profile();
+    };
+    if method != Method::GET || headers::version(&headers).as_deref() == Some(MODERN_VERSION) {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    if !headers::accepts(&headers, "text/event-stream") {
+        return (StatusCode::NOT_ACCEPTABLE, "this answers with text/event-stream\n").into_response();
+    }
+    let Some(visit) = house.visits.find(&house.reception, &view, &headers) else {
+        return visits::not_found(&headers);
+    };
+    match visit.take_stream() {
+        Some(outgoing) => stream(outgoing, house.closing.clone()),
+        None => (StatusCode::CONFLICT, "this session has its stream open already\n").into_response(),
+    }
+}
+
+/// Ends a session.
+async fn leave(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
+    match house.visits.end(&house.reception, &headers) {
+        Some(()) => StatusCode::NO_CONTENT.into_response(),
+        None => visits::not_found(&headers),
+    }
+}

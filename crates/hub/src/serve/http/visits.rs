@@ -1,0 +1,179 @@
+//! Sessions by their id.
+//!
+//! The id is a seal over what the client said about itself. A hub that was restarted,
+//! or that forgot an idle session, opens it again from the id alone: many clients never
+//! notice that their session is gone.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::QUEUE;
+use super::reply::Lines;
+use crate::caller::Client;
+use crate::jsonrpc::Fields;
+use crate::serve::session::Session;
+use crate::serve::{Reception, View, era};
+
+/// How long an id can open a session again.
+const LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Idle sessions are forgotten after this long; their id opens them again.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+/// Sessions in memory at once.
+const MOST: usize = 10_000;
+/// An introduction longer than this is not kept in the id; the session lives without it.
+const INTRODUCTION_BYTES: usize = 2048;
+const PURPOSE: &str = "session";
+const HEADER: &str = "mcp-session-id";
+
+/// The sessions of one HTTP server.
+#[derive(Debug, Default)]
+pub(crate) struct Visits {
+    open: Mutex<HashMap<String, Arc<Visit>>>,
+    ended: Mutex<HashSet<String>>,
+}
+
+/// One session and the stream of what belongs to none of its requests.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub(crate) id: String,
+    pub(crate) session: Arc<Session>,
+    outgoing: Arc<Mutex<Option<mpsc::Receiver<String>>>>,
+    last_used: Mutex<Instant>,
+    relaying: JoinHandle<()>,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.relaying.abort();
+    }
+}
+
+/// What an id says.
+#[derive(Serialize, Deserialize)]
+struct Introduction {
+    principal: String,
+    info: Option<Box<RawValue>>,
+    capabilities: Fields,
+    view: String,
+}
+
+impl Visits {
+    /// Opens a session for whoever introduces themselves.
+    pub(crate) fn open(&self, reception: &Arc<Reception>, view: View, params: &Fields) -> Arc<Visit> {
+        let mut client = Session::introduced(params, era::fresh_principal());
+        let size = client.info.as_ref().map_or(0, |info| info.get().len());
+        if size > INTRODUCTION_BYTES {
+            client.info = None;
+        }
+        let introduction = Introduction {
+            principal: client.principal.to_string(),
+            info: client.info.clone(),
+            capabilities: client.capabilities.clone(),
+            view: format!("{view:?}"),
+        };
+        let id = reception.hub.seal.close(PURPOSE, &introduction, LIFETIME);
+        self.insert(reception, view, client, id)
+    }
+
+    fn insert(&self, reception: &Arc<Reception>, view: View, client: Client, id: String) -> Arc<Visit> {
+        let (lines, outgoing) = mpsc::channel(QUEUE);
+        let session = Arc::new(Session::new(reception, view, client, lines));
+        let relay = Arc::clone(&session);
+        let visit = Arc::new(Visit {
+            id: id.clone(),
+            session,
+            outgoing: Arc::new(Mutex::new(Some(outgoing))),
+            last_used: Mutex::new(Instant::now()),
+            relaying: tokio::spawn(async move { relay.relay_news().await }),
+        });
+        let mut open = self.open.lock().expect("no holder panics");
+        if open.len() >= MOST {
+            open.retain(|_, visit| visit.last_used.lock().expect("no holder panics").elapsed() < IDLE);
+        }
+        Arc::clone(open.entry(id).or_insert(visit))
+    }
+
+    /// Finds the session that the headers name, opening it again when it was forgotten.
+    pub(crate) fn find(
+        &self,
+        reception: &Arc<Reception>,
+        view: &View,
+        headers: &HeaderMap,
+    ) -> Option<Arc<Visit>> {
+        let id = headers.get(HEADER)?.to_str().ok()?;
+        let found = self.open.lock().expect("no holder panics").get(id).cloned();
+        if let Some(visit) = found {
+            *visit.last_used.lock().expect("no holder panics") = Instant::now();
+            return Some(visit);
+        }
+        let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
+        let is_ended = self.ended.lock().expect("no holder panics").contains(&introduction.principal);
+        if is_ended || introduction.view != format!("{view:?}") {
+            return None;
+        }
+        let client = Client {
+            info: introduction.info,
+            capabilities: introduction.capabilities,
+            principal: introduction.principal.into(),
+            log_level: None,
+        };
+        Some(self.insert(reception, view.clone(), client, id.to_owned()))
+    }
+
+    /// Ends the session that the headers name.
+    pub(crate) fn end(&self, reception: &Arc<Reception>, headers: &HeaderMap) -> Option<()> {
+        let id = headers.get(HEADER)?.to_str().ok()?;
+        let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
+        self.open.lock().expect("no holder panics").remove(id);
+        let mut ended = self.ended.lock().expect("no holder panics");
+        if ended.len() >= MOST {
+            ended.clear();
+        }
+        ended.insert(introduction.principal).then_some(())
+    }
+}
+
+/// Says what is wrong with the session that a request names, or does not.
+pub(crate) fn not_found(headers: &HeaderMap) -> Response {
+    if headers.contains_key(HEADER) {
+        return (StatusCode::NOT_FOUND, "this session is over; send `initialize` again\n").into_response();
+    }
+    (StatusCode::BAD_REQUEST, "the Mcp-Session-Id header is missing; send `initialize` first\n")
+        .into_response()
+}
+
+impl Visit {
+    /// Takes the stream, unless it is taken. It can be taken again when it is dropped.
+    pub(crate) fn take_stream(&self) -> Option<Outgoing> {
+        let receiver = self.outgoing.lock().expect("no holder panics").take()?;
+        Some(Outgoing { receiver: Some(receiver), home: Arc::clone(&self.outgoing) })
+    }
+}
+
+/// A session's stream in use.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    receiver: Option<mpsc::Receiver<String>>,
+    home: Arc<Mutex<Option<mpsc::Receiver<String>>>>,
+}
+
+impl Lines for Outgoing {
+    async fn next(&mut self) -> Option<String> {
+        self.receiver.as_mut()?.recv().await
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        *self.home.lock().expect("no holder panics") = self.receiver.take();
+    }
+}

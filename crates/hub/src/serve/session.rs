@@ -1,0 +1,175 @@
+//! One client of the session era: what it said about itself, what it waits for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::value::RawValue;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::answer::Request;
+use super::subscribe::{CHANGES, Watching, lists_follow_the_catalog};
+use super::{Reception, View, era};
+use crate::caller::{Answer, Caller, Client, Questions};
+use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line};
+use crate::upstream::News;
+
+/// A session. Nothing in it is shared with another.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) reception: Arc<Reception>,
+    pub(crate) view: View,
+    client: Mutex<Client>,
+    /// Where messages go that belong to no request.
+    lines: mpsc::Sender<String>,
+    questions: Arc<Questions>,
+    in_flight: InFlight,
+    watching: Arc<Watching>,
+}
+
+/// Requests that can be cancelled by their id.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(Mutex<HashMap<Id, AbortHandle>>);
+
+impl InFlight {
+    pub(crate) fn add(&self, id: Id, handle: AbortHandle) {
+        let mut requests = self.0.lock().expect("no holder panics");
+        requests.retain(|_, handle| !handle.is_finished());
+        requests.insert(id, handle);
+    }
+
+    /// Cancels the request that a `notifications/cancelled` names.
+    pub(crate) fn cancel(&self, params: Option<&RawValue>) {
+        let named =
+            Fields::parse(params).ok().and_then(|fields| Id::from_json(fields.get("requestId")?.get()));
+        let handle = named.and_then(|id| self.0.lock().expect("no holder panics").remove(&id));
+        if let Some(handle) = handle {
+            handle.abort();
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        reception: &Arc<Reception>,
+        view: View,
+        client: Client,
+        lines: mpsc::Sender<String>,
+    ) -> Self {
+        Self {
+            reception: Arc::clone(reception),
+            view,
+            client: Mutex::new(client),
+            lines,
+            questions: Arc::default(),
+            in_flight: InFlight::default(),
+            watching: Arc::new(Watching::new(reception)),
+        }
+    }
+
+    /// Reads who opens a session from the parameters of `initialize`.
+    pub(crate) fn introduced(params: &Fields, principal: Arc<str>) -> Client {
+        Client {
+            info: params.get("clientInfo").map(ToOwned::to_owned),
+            capabilities: params.object("capabilities"),
+            principal,
+            log_level: None,
+        }
+    }
+
+    pub(crate) fn introduce(&self, client: Client) {
+        *self.client.lock().expect("no holder panics") = client;
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.lock().expect("no holder panics").clone()
+    }
+
+    /// Returns the caller of a request whose messages go to `lines`, or of none at all.
+    pub(crate) fn caller(&self, lines: Option<mpsc::Sender<String>>) -> Arc<Caller> {
+        let lines = lines.unwrap_or_else(|| self.lines.clone());
+        Arc::new(Caller::session(&self.client(), lines, Arc::clone(&self.questions)))
+    }
+
+    /// Makes a request answerable.
+    pub(crate) fn request(
+        &self,
+        id: Id,
+        method: String,
+        mut params: Fields,
+        lines: Option<mpsc::Sender<String>>,
+    ) -> Request {
+        if method == "logging/setLevel" {
+            self.client.lock().expect("no holder panics").log_level = params.read("level");
+        }
+        era::with_log_level(&mut params, &self.client());
+        Request {
+            reception: Arc::clone(&self.reception),
+            view: self.view.clone(),
+            caller: self.caller(lines),
+            id,
+            method,
+            params,
+            watching: Some(Arc::clone(&self.watching)),
+        }
+    }
+
+    /// Remembers a running request so that its client can cancel it.
+    pub(crate) fn runs(&self, id: Id, handle: AbortHandle) {
+        self.in_flight.add(id, handle);
+    }
+
+    /// Takes a client's answer to a question.
+    pub(crate) fn answered(&self, id: &Id, answer: Answer) {
+        self.questions.answer(id, answer);
+    }
+
+    /// Takes a notification from the client.
+    pub(crate) async fn notified(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/cancelled" => self.in_flight.cancel(params),
+            "notifications/roots/list_changed" => {
+                for upstream in self.reception.hub.upstreams() {
+                    if self.view.shows(&upstream.name) {
+                        upstream.notify(method, params).await;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells the client what happens, until the hub ends.
+    pub(crate) async fn relay_news(&self) {
+        let mut news = self.reception.hub.news();
+        loop {
+            match news.recv().await {
+                Ok(News::Catalog) | Err(RecvError::Lagged(_)) => {
+                    let follows = lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
+                    for (key, method) in CHANGES {
+                        if follows || key != "toolsListChanged" {
+                            self.tell(method, None);
+                        }
+                    }
+                }
+                Ok(News::Resource { server, params }) => {
+                    if self.watching.wants(&server, &params) {
+                        self.tell("notifications/resources/updated", Some(&params));
+                    }
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    fn tell(&self, method: &str, params: Option<&RawValue>) {
+        // A client that does not read loses announcements, nothing else.
+        let _ = self.lines.try_send(notification_line(method, params));
+    }
+}
+
+/// The answer when there are more requests than we take at once.
+pub(crate) fn busy() -> ErrorObject {
+    ErrorObject::new(ErrorObject::INTERNAL, "the hub has too many requests in flight; try again in a moment")
+}

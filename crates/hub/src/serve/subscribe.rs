@@ -1,0 +1,216 @@
+//! What clients want to hear about.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, Weak};
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+
+use super::answer::Request;
+use super::{Reception, View, offers};
+use crate::caller::{Answer, Caller, Era};
+use crate::config::Surface;
+use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
+use crate::upstream::{News, Repeat};
+
+/// A server's resource.
+pub(crate) type Watched = (Arc<str>, String);
+
+/// One subscription at a server, shared by all clients that want it.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    clients: usize,
+    /// Holds the stream of a modern server open.
+    listening: JoinHandle<()>,
+}
+
+/// The resources that one client watches; given up when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    reception: Weak<Reception>,
+    resources: Mutex<HashSet<Watched>>,
+}
+
+impl Watching {
+    pub(crate) fn new(reception: &Arc<Reception>) -> Self {
+        Self { reception: Arc::downgrade(reception), resources: Mutex::default() }
+    }
+
+    fn add(&self, watched: Watched) {
+        let is_new = self.resources.lock().expect("no holder panics").insert(watched.clone());
+        if let Some(reception) = self.reception.upgrade().filter(|_| is_new) {
+            reception.watch(watched);
+        }
+    }
+
+    fn remove(&self, watched: &Watched) {
+        let was_there = self.resources.lock().expect("no holder panics").remove(watched);
+        if let Some(reception) = self.reception.upgrade().filter(|_| was_there) {
+            reception.unwatch(watched);
+        }
+    }
+
+    /// Whether the client wants to know of this change.
+    pub(crate) fn wants(&self, server: &Arc<str>, params: &RawValue) -> bool {
+        let Some(uri) = Fields::parse(Some(params)).ok().and_then(|fields| fields.text("uri")) else {
+            return false;
+        };
+        let resources = self.resources.lock().expect("no holder panics");
+        // Servers may announce a part of what is watched.
+        resources
+            .iter()
+            .any(|(owner, watched)| owner == server && (uri == *watched || uri.starts_with(watched.as_str())))
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        if let Some(reception) = self.reception.upgrade() {
+            for watched in self.resources.lock().expect("no holder panics").drain() {
+                reception.unwatch(&watched);
+            }
+        }
+    }
+}
+
+impl Reception {
+    fn watch(&self, watched: Watched) {
+        let mut all = self.watched.lock().expect("no holder panics");
+        if let Some(watch) = all.get_mut(&watched) {
+            watch.clients += 1;
+            return;
+        }
+        let hub = Arc::clone(&self.hub);
+        let (server, uri) = watched.clone();
+        let listening = tokio::spawn(async move {
+            let Some(upstream) = hub.upstream(&server) else { return };
+            let Ok(link) = upstream.link().await else { return };
+            let is_modern = link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
+            let (method, params) = if is_modern {
+                ("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
+            } else {
+                ("resources/subscribe", json!({ "uri": uri }))
+            };
+            let params = Fields::parse(Some(&raw(&params))).unwrap_or_default();
+            let limit = if is_modern { FOR_EVER } else { upstream.config.limits.call };
+            let _ = link.request(method, params, &Arc::new(Caller::nobody()), limit).await;
+        });
+        all.insert(watched, Watch { clients: 1, listening });
+    }
+
+    fn unwatch(&self, watched: &Watched) {
+        let mut all = self.watched.lock().expect("no holder panics");
+        let Some(watch) = all.get_mut(watched) else { return };
+        watch.clients -= 1;
+        if watch.clients > 0 {
+            return;
+        }
+        let Some(watch) = all.remove(watched) else { return };
+        if !watch.listening.is_finished() {
+            // The stream of a modern server ends with its request.
+            watch.listening.abort();
+            return;
+        }
+        let (hub, (server, uri)) = (Arc::clone(&self.hub), watched.clone());
+        if let (Some(upstream), Ok(runtime)) = (hub.upstream(&server), tokio::runtime::Handle::try_current())
+        {
+            runtime.spawn(async move {
+                let mut params = Fields::default();
+                params.set("uri", raw(&uri));
+                let nobody = Arc::new(Caller::nobody());
+                let _ = upstream.request("resources/unsubscribe", params, &nobody, Repeat::Safe).await;
+            });
+        }
+    }
+}
+
+const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(365 * 24 * 3600);
+
+fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
+    match &request.view {
+        View::Transparent { server } => Some(Arc::clone(server)),
+        View::Surface { .. } => offers::owner(request, uri),
+    }
+}
+
+/// Starts or ends a session's interest in a resource.
+pub(crate) async fn change(request: &Request) -> Answer {
+    let uri = request.params.text("uri").ok_or_else(|| ErrorObject::invalid_params("a `uri` is needed"))?;
+    let Some(server) = owner(request, &uri) else {
+        return Err(ErrorObject::new(-32002, format!("no server offers the resource `{uri}`")));
+    };
+    let Some(watching) = &request.watching else { return Err(ErrorObject::unknown_method(&request.method)) };
+    if request.method == "resources/subscribe" {
+        watching.add((server, uri));
+    } else {
+        watching.remove(&(server, uri));
+    }
+    tokio::task::yield_now().await;
+    Ok(raw(&json!({})))
+}
+
+/// Serves one stream of changes until it is cancelled.
+pub(crate) async fn listen(request: Request) -> Answer {
+    let mut news = request.reception.hub.news();
+    let wanted = request.params.object("notifications");
+    let wants = |key: &str| wanted.read::<bool>(key) == Some(true);
+    let resources: Vec<String> = wanted.read("resourceSubscriptions").unwrap_or_default();
+    let watching = Watching::new(&request.reception);
+    let mut granted = Fields::default();
+    for key in ["toolsListChanged", "promptsListChanged", "resourcesListChanged"] {
+        if wants(key) {
+            granted.set(key, raw(&true));
+        }
+    }
+    let watched: Vec<&String> = resources
+        .iter()
+        .filter(|uri| owner(&request, uri).map(|server| watching.add((server, (*uri).clone()))).is_some())
+        .collect();
+    if !watched.is_empty() {
+        granted.set("resourceSubscriptions", raw(&watched));
+    }
+    let tell = |method: &str, mut params: Fields| {
+        params.set("_meta", subscription(&request.id));
+        request.caller.notify(method, Some(&raw(&params)));
+    };
+    let mut acknowledged = Fields::default();
+    acknowledged.set("notifications", raw(&granted));
+    tell("notifications/subscriptions/acknowledged", acknowledged);
+    loop {
+        match news.recv().await {
+            Ok(News::Catalog) | Err(RecvError::Lagged(_)) => {
+                for (key, method) in CHANGES {
+                    let is_fixed = key == "toolsListChanged"
+                        && !lists_follow_the_catalog(&request.reception, &request.view, &request.caller);
+                    if wants(key) && !is_fixed {
+                        tell(method, Fields::default());
+                    }
+                }
+            }
+            Ok(News::Resource { server, params }) if watching.wants(&server, &params) => {
+                tell("notifications/resources/updated", Fields::parse(Some(&params)).unwrap_or_default());
+            }
+            Ok(News::Resource { .. }) => {}
+            Err(RecvError::Closed) => return Ok(raw(&json!({}))),
+        }
+    }
+}
+
+/// The announcements of changed lists, by the name of their wish.
+pub(crate) const CHANGES: [(&str, &str); 3] = [
+    ("toolsListChanged", "notifications/tools/list_changed"),
+    ("promptsListChanged", "notifications/prompts/list_changed"),
+    ("resourcesListChanged", "notifications/resources/list_changed"),
+];
+
+/// Whether the tools that a client sees change with the catalog.
+pub(crate) fn lists_follow_the_catalog(reception: &Reception, view: &View, caller: &Caller) -> bool {
+    view.surface(&reception.hub, caller) == Surface::All
+}
+
+fn subscription(id: &Id) -> Box<RawValue> {
+    let id = RawValue::from_string(id.as_json().to_owned()).unwrap_or_else(|_| raw(&()));
+    raw(&json!({ "io.modelcontextprotocol/subscriptionId": id }))
+}

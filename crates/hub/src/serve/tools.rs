@@ -1,0 +1,214 @@
+//! What tools a client sees, and calls to them.
+
+use std::fmt::Write;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use toolyard_core::tool::Tool;
+
+use super::answer::Request;
+use super::{View, park};
+use crate::caller::{Answer, Era};
+use crate::config::Surface;
+use crate::hub::failed_call;
+use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::live::Snapshot;
+
+/// Tools in one answer of `find_tools`, unless asked for more.
+const FOUND: usize = 8;
+const MOST_FOUND: usize = 50;
+/// Characters of a tool's description in one line.
+const LINE_CHARS: usize = 110;
+
+/// Returns the tools of the client's surface.
+pub(crate) fn list(request: &Request) -> Box<RawValue> {
+    let hub = &request.reception.hub;
+    let tools: Vec<Box<RawValue>> = match request.view.surface(hub, &request.caller) {
+        Surface::All => {
+            let snapshot = hub.snapshot();
+            let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, tool));
+            seen.filter_map(|tool| RawValue::from_string(tool.listed()).ok()).collect()
+        }
+        Surface::Search | Surface::Route | Surface::Toolset => search_tools(),
+    };
+    raw(&json!({ "tools": tools }))
+}
+
+fn is_seen(request: &Request, tool: &Tool) -> bool {
+    request.view.shows(&tool.server) && request.reception.hub.permits(tool)
+}
+
+/// Tells a model how to use what it sees.
+pub(crate) fn instructions(request: &Request) -> &'static str {
+    match request.view.surface(&request.reception.hub, &request.caller) {
+        Surface::All => "Tools of many servers behind one plug; each is named server__tool.",
+        Surface::Search | Surface::Route | Surface::Toolset => {
+            "Many tools stand behind these three. Find one with find_tools, read its parameters with describe_tool \
+             if the line is not enough, run it with call_tool."
+        }
+    }
+}
+
+fn search_tools() -> Vec<Box<RawValue>> {
+    let name = json!({ "type": "string", "description": "server__tool, as find_tools shows it" });
+    let definitions = [
+        json!({
+            "name": "find_tools",
+            "description": "Finds tools by what you want to do. Answers one line per tool: name(parameters; ? optional) - what it does.",
+            "inputSchema": { "type": "object", "properties": {
+                "query": { "type": "string", "description": "What you want to do, e.g. \"create a GitHub issue\"" },
+                "server": { "type": "string", "description": "Only this server; without query: all its tools" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MOST_FOUND },
+            }},
+            "annotations": { "readOnlyHint": true, "openWorldHint": false },
+        }),
+        json!({
+            "name": "describe_tool",
+            "description": "Shows a tool's full description and input schema.",
+            "inputSchema": { "type": "object", "properties": { "name": name }, "required": ["name"] },
+            "annotations": { "readOnlyHint": true, "openWorldHint": false },
+        }),
+        json!({
+            "name": "call_tool",
+            "description": "Runs a tool and returns its result.",
+            "inputSchema": { "type": "object", "properties": {
+                "name": name,
+                "arguments": { "type": "object", "description": "As the tool's input schema says" },
+            }, "required": ["name"] },
+        }),
+    ];
+    definitions.iter().map(|definition| raw(definition)).collect()
+}
+
+/// Calls a tool. Every tool stays reachable by its own name, whatever the surface lists.
+pub(crate) async fn call(mut request: Request) -> Answer {
+    let Some(name) = request.params.text("name") else {
+        return Err(ErrorObject::invalid_params("`tools/call` needs the tool's `name`"));
+    };
+    let snapshot = request.reception.hub.snapshot();
+    let surface = request.view.surface(&request.reception.hub, &request.caller);
+    let is_own = surface != Surface::All && snapshot.catalog.get(&name).is_none();
+    if !is_own {
+        return call_by_name(request, &snapshot, &name).await;
+    }
+    let arguments = request.params.object("arguments");
+    match name.as_str() {
+        "find_tools" => Ok(find(&request, &snapshot, &arguments)),
+        "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
+        "call_tool" => {
+            let Some(target) = arguments.text("name") else {
+                return Ok(failed_call("call_tool needs `name`: a tool as find_tools shows it"));
+            };
+            let inner = match inner_arguments(&arguments) {
+                Ok(inner) => inner,
+                Err(why) => return Ok(failed_call(&why)),
+            };
+            request.params.set("arguments", inner);
+            call_by_name(request, &snapshot, &target).await.or_else(|error| match error.code {
+                // A model reads results; an error of the protocol may never reach it.
+                ErrorObject::INVALID_PARAMS => Ok(failed_call(&error.message)),
+                _ => Err(error),
+            })
+        }
+        _ => Err(request.reception.hub.unknown_tool(&snapshot, &name)),
+    }
+}
+
+/// Models write the arguments as an object, as JSON text, or leave them out.
+fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
+    let Some(given) = arguments.get("arguments") else { return Ok(raw(&json!({}))) };
+    if given.get().starts_with('{') {
+        return Ok(given.to_owned());
+    }
+    let text = serde_json::from_str::<Option<String>>(given.get()).ok().flatten().unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(raw(&json!({})));
+    }
+    let parsed = RawValue::from_string(text).ok().filter(|parsed| parsed.get().trim_start().starts_with('{'));
+    parsed.ok_or_else(|| "call_tool needs `arguments` as an object, e.g. {\"path\": \"a.txt\"}".to_owned())
+}
+
+async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answer {
+    let hub = &request.reception.hub;
+    let Some(tool) = snapshot.catalog.get(name).filter(|tool| is_seen(&request, tool)) else {
+        return Err(hub.unknown_tool(snapshot, name));
+    };
+    if request.caller.era == Era::Modern {
+        return park::call(request, tool.clone()).await;
+    }
+    hub.call(snapshot, name, request.params, &request.caller).await
+}
+
+fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {
+    let query = arguments.text("query").unwrap_or_default();
+    let server = arguments.text("server");
+    let limit = arguments.read::<usize>("limit").unwrap_or(FOUND).clamp(1, MOST_FOUND);
+    let fits =
+        |tool: &Tool| is_seen(request, tool) && server.as_deref().is_none_or(|only| *tool.server == *only);
+    let hub = &request.reception.hub;
+    let found: Vec<&Tool> = match (query.trim().is_empty(), &server) {
+        (true, Some(server)) => snapshot.catalog.of_server(server).iter().filter(|tool| fits(tool)).collect(),
+        (true, None) => {
+            return failed_call(&format!(
+                "find_tools needs `query`, or `server`: one of {}",
+                servers(request, snapshot)
+            ));
+        }
+        (false, _) => {
+            // A filter by server is applied after ranking, so more are ranked than shown.
+            let depth = if server.is_some()
+                || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty())
+            {
+                500
+            } else {
+                limit
+            };
+            let ranked =
+                hub.find(snapshot, &query, depth).into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
+            ranked.filter(|tool| fits(tool)).take(limit).collect()
+        }
+    };
+    let mut text = String::new();
+    for tool in &found {
+        let _ = writeln!(text, "{}", one_line(tool));
+    }
+    if found.is_empty() {
+        text = match &server {
+            Some(server) if snapshot.catalog.of_server(server).is_empty() => {
+                format!("There is no server `{server}` with tools. Servers: {}", servers(request, snapshot))
+            }
+            _ => format!("No tool fits these words. Servers: {}", servers(request, snapshot)),
+        };
+    }
+    raw(&json!({ "content": [{ "type": "text", "text": text.trim_end() }] }))
+}
+
+fn servers(request: &Request, snapshot: &Snapshot) -> String {
+    let names = snapshot.catalog.servers().filter(|(name, _)| request.view.shows(name));
+    names.map(|(name, tools)| format!("{name} ({tools})")).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes a tool as one line: its name, the parameters that matter, what it does.
+pub(crate) fn one_line(tool: &Tool) -> String {
+    let required =
+        tool.parameters.iter().filter(|parameter| parameter.required).map(|parameter| parameter.name.clone());
+    let optional = tool.parameters.iter().filter(|parameter| !parameter.required);
+    let optional = optional.take(4).map(|parameter| format!("{}?", parameter.name));
+    let parameters: Vec<String> = required.chain(optional).take(8).collect();
+    let description = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = description.split_inclusive(". ").next().unwrap_or_default().trim();
+    let short: String = if sentence.chars().count() > LINE_CHARS {
+        sentence.chars().take(LINE_CHARS).chain(['…']).collect()
+    } else {
+        sentence.to_owned()
+    };
+    format!("{}({}) - {short}", tool.id.as_str(), parameters.join(", "))
+}
+
+fn describe(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {
+    let name = arguments.text("name").unwrap_or_default();
+    match snapshot.catalog.get(&name).filter(|tool| is_seen(request, tool)) {
+        Some(tool) => raw(&json!({ "content": [{ "type": "text", "text": tool.listed() }] })),
+        None => failed_call(&request.reception.hub.unknown_tool(snapshot, &name).message),
+    }
+}

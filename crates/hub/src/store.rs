@@ -1,0 +1,237 @@
+//! What was learnt, kept in SQLite across restarts.
+//!
+//! A hub without its store works, it only has to learn again; so nothing here stops it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+
+use crate::seal::digest;
+use crate::upstream::Listing;
+
+/// Why something could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+#[error("the store at `{}` failed: {source}", path.display())]
+pub struct Error {
+    path: PathBuf,
+    source: rusqlite::Error,
+}
+
+/// The database of one folder; several hubs may share it.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+/// What a running hub says about itself, for `toolyard status`.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Status {
+    /// Its process.
+    pub pid: u32,
+    /// Where it serves.
+    pub serving: String,
+    /// The configuration file it runs on.
+    pub config: Option<PathBuf>,
+    /// Its servers.
+    pub servers: Vec<ServerStatus>,
+}
+
+/// What is known of one server.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// Its name in the configuration.
+    pub name: String,
+    /// `stdio`, `http`, `sse` or `builtin`.
+    pub transport: String,
+    /// Where it is in its life.
+    pub state: String,
+    /// Why it failed, when it did.
+    pub reason: Option<String>,
+    /// How many tools it has, when that is known.
+    pub tools: Option<usize>,
+    /// What was wrong with what it offered.
+    pub problems: Vec<String>,
+}
+
+impl Store {
+    /// Opens the store of a folder. A damaged file is put aside; an unwritable folder keeps nothing.
+    pub fn open(folder: &Path) -> Self {
+        let path = folder.join("toolyard.db");
+        let connection = std::fs::create_dir_all(folder).map_err(|err| err.to_string()).and_then(|()| {
+            connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
+        });
+        let connection = connection.unwrap_or_else(|err| {
+            tracing::warn!(
+                "nothing will be remembered: the store at `{}` does not open: {err}",
+                path.display()
+            );
+            let memory = Connection::open_in_memory().expect("memory is there");
+            prepare(&memory).expect("the schema is valid");
+            memory
+        });
+        Self { path, connection: Mutex::new(connection) }
+    }
+
+    /// Returns what was learnt of a server under the same configuration.
+    pub fn listing(&self, server: &str, fingerprint: &str) -> Option<Arc<Listing>> {
+        let connection = self.connection.lock().expect("no holder panics");
+        let text: Option<String> = connection
+            .prepare_cached("SELECT listing FROM server WHERE name = ?1 AND fingerprint = ?2")
+            .and_then(|mut statement| {
+                statement.query_row(params![server, fingerprint], |row| row.get(0)).optional()
+            })
+            .unwrap_or_default();
+        serde_json::from_str(&text?).ok().map(Arc::new)
+    }
+
+    /// Keeps what was learnt of a server.
+    pub fn keep_listing(&self, server: &str, fingerprint: &str, listing: &Listing) -> Result<(), Error> {
+        let text = serde_json::to_string(listing).expect("own types serialise");
+        self.write(
+            "INSERT INTO server (name, fingerprint, listing, learnt) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (name) DO UPDATE SET fingerprint = ?2, listing = ?3, learnt = ?4",
+            params![server, fingerprint, text, now()],
+        )
+    }
+
+    /// Keeps what a running hub says about itself.
+    pub fn keep_status(&self, status: &Status) -> Result<(), Error> {
+        let text = serde_json::to_string(status).expect("own types serialise");
+        self.write(
+            "INSERT INTO hub (pid, status, said) VALUES (?1, ?2, ?3)
+             ON CONFLICT (pid) DO UPDATE SET status = ?2, said = ?3",
+            params![status.pid, text, now()],
+        )
+    }
+
+    /// Forgets a hub that ends.
+    pub fn drop_status(&self, pid: u32) -> Result<(), Error> {
+        self.write("DELETE FROM hub WHERE pid = ?1", params![pid])
+    }
+
+    /// Returns what the hubs that still run say about themselves.
+    pub fn statuses(&self) -> Vec<Status> {
+        let connection = self.connection.lock().expect("no holder panics");
+        let Ok(mut statement) = connection.prepare("SELECT status FROM hub ORDER BY pid") else {
+            return Vec::new();
+        };
+        let Ok(rows) = statement.query_map([], |row| row.get::<_, String>(0)) else { return Vec::new() };
+        let all = rows.flatten().filter_map(|text| serde_json::from_str::<Status>(&text).ok());
+        all.filter(|status| is_alive(status.pid)).collect()
+    }
+
+    fn write(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), Error> {
+        let connection = self.connection.lock().expect("no holder panics");
+        let written = connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        written.map(drop).map_err(|source| Error { path: self.path.clone(), source })
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    prepare(&connection)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(2))?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = NORMAL;
+         CREATE TABLE IF NOT EXISTS server (
+             name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, listing TEXT NOT NULL, learnt INTEGER NOT NULL);
+         CREATE TABLE IF NOT EXISTS hub (pid INTEGER PRIMARY KEY, status TEXT NOT NULL, said INTEGER NOT NULL);",
+    )
+}
+
+/// Only a file that is no database is put aside; a full disk or a lock leaves it alone.
+fn reopen_damaged(path: &Path, err: &rusqlite::Error) -> rusqlite::Result<Connection> {
+    let code = err.sqlite_error_code();
+    if !matches!(code, Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)) {
+        return connect(path);
+    }
+    let aside = path.with_extension(format!("damaged-{}", now()));
+    tracing::warn!("the store was damaged and is now `{}`; learning starts anew", aside.display());
+    let _ = std::fs::rename(path, aside);
+    connect(path)
+}
+
+/// Returns what a listing depends on: another command under the same name is another server.
+pub fn fingerprint(transport: &crate::config::Transport) -> String {
+    use crate::config::Transport;
+    let pairs =
+        |map: &BTreeMap<String, String>| map.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>();
+    let parts = match transport {
+        Transport::Stdio { command, args, env, cwd } => {
+            vec![
+                "stdio".to_owned(),
+                command.clone(),
+                args.join("\0"),
+                pairs(env).join("\0"),
+                format!("{cwd:?}"),
+            ]
+        }
+        Transport::Http { url, headers, .. } => {
+            vec!["http".to_owned(), url.clone(), pairs(headers).join("\0")]
+        }
+        Transport::Sse { url, headers, .. } => vec!["sse".to_owned(), url.clone(), pairs(headers).join("\0")],
+        Transport::Builtin(kind) => {
+            vec!["builtin".to_owned(), format!("{kind:?}"), env!("CARGO_PKG_VERSION").to_owned()]
+        }
+    };
+    digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn is_alive(pid: u32) -> bool {
+    rustix::process::Pid::from_raw(pid.cast_signed())
+        .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_store_is_put_aside_and_works_again() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("toolyard.db"), "this is no database, however long it may be")
+            .unwrap();
+        let store = Store::open(folder.path());
+        store.keep_status(&status(std::process::id())).unwrap();
+        assert_eq!(Store::open(folder.path()).statuses(), [status(std::process::id())]);
+        let kept = std::fs::read_dir(folder.path()).unwrap().flatten();
+        assert!(kept.map(|file| file.file_name()).any(|name| name.to_string_lossy().contains("damaged")));
+    }
+
+    #[test]
+    fn an_unwritable_folder_is_no_reason_to_stop() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a-file");
+        std::fs::write(&file, "").unwrap();
+        let store = Store::open(&file.join("below"));
+        store.keep_status(&status(std::process::id())).unwrap();
+        assert_eq!(store.statuses().len(), 1);
+    }
+
+    #[test]
+    fn hubs_that_ended_are_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path());
+        store.keep_status(&status(u32::MAX / 4)).unwrap();
+        assert_eq!(store.statuses(), []);
+    }
+
+    fn status(pid: u32) -> Status {
+        Status { pid, serving: "stdio".to_owned(), config: None, servers: Vec::new() }
+    }
+}

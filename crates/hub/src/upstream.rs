@@ -1,0 +1,147 @@
+//! The servers behind the hub: reached, supervised, and kept from spoiling one another.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+
+use crate::caller::Caller;
+use crate::frame::Excess;
+use crate::jsonrpc::ErrorObject;
+
+pub(crate) mod link; //      requests and answers over any transport
+pub(crate) mod stdio; //     a child's standard streams
+pub(crate) mod http; //      streamable HTTP
+pub(crate) mod sse; //       events of a stream, and the older HTTP+SSE transport
+pub(crate) mod mirror; //    what HTTP headers repeat of a request's body
+pub(crate) mod handshake; // which era a server speaks
+pub(crate) mod listing; //   what a server offers
+pub(crate) mod connect; //   the transport that the configuration names
+pub mod supervise; //        start, restart, stop
+
+pub use connect::log_path;
+pub use handshake::SESSION_VERSIONS;
+pub(crate) use http::client as http_client;
+pub use listing::Listing;
+pub use supervise::{Learnt, Repeat, State, Surroundings, Upstream};
+
+/// Why a request to a server has no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The server answered with a JSON-RPC error.
+    #[error("{0}")]
+    Refused(ErrorObject),
+    /// The server could not be started.
+    #[error("server `{server}` did not start: {reason}")]
+    NotStarted {
+        /// The server.
+        server: Arc<str>,
+        /// Why.
+        reason: String,
+    },
+    /// The server went away.
+    #[error("server `{server}` went away while it was asked: {reason}")]
+    Closed {
+        /// The server.
+        server: Arc<str>,
+        /// How it ended.
+        reason: Arc<str>,
+        /// Whether the request had reached it, so that it may have been carried out.
+        sent: Sent,
+    },
+    /// No answer in time.
+    #[error(
+        "server `{server}` did not answer `{method}` within {limit:?}; raise `limits.callMs` if it needs longer"
+    )]
+    Late {
+        /// The server.
+        server: Arc<str>,
+        /// What was asked.
+        method: String,
+        /// The time it had.
+        limit: Duration,
+    },
+    /// The answer was too large or too deep.
+    #[error("the answer of server `{server}` was not taken: {excess}")]
+    Excess {
+        /// The server.
+        server: Arc<str>,
+        /// What was too much.
+        excess: Excess,
+    },
+    /// The answer made no sense.
+    #[error("server `{server}` answered against the protocol: {what}")]
+    Senseless {
+        /// The server.
+        server: Arc<str>,
+        /// What was wrong.
+        what: String,
+    },
+    /// An HTTP status that says no.
+    #[error("server `{server}` answered HTTP {status}: {said}")]
+    Http {
+        /// The server.
+        server: Arc<str>,
+        /// The status.
+        status: u16,
+        /// The beginning of what it said.
+        said: String,
+    },
+    /// The server wants to know who asks.
+    #[error("server `{server}` needs a login ({why}); run `toolyard login {server}`")]
+    LoginNeeded {
+        /// The server.
+        server: Arc<str>,
+        /// What it said.
+        why: String,
+    },
+}
+
+/// Whether a request reached its server before the connection broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It may have been carried out.
+    Perhaps,
+    /// It cannot have been.
+    No,
+}
+
+impl Failure {
+    /// Returns the error that a client is told.
+    pub fn to_error(&self) -> ErrorObject {
+        match self {
+            Self::Refused(error) => error.clone(),
+            Self::NotStarted { .. }
+            | Self::Closed { .. }
+            | Self::Late { .. }
+            | Self::Excess { .. }
+            | Self::Senseless { .. }
+            | Self::Http { .. }
+            | Self::LoginNeeded { .. } => ErrorObject::new(ErrorObject::INTERNAL, self.to_string()),
+        }
+    }
+}
+
+/// What happens at a server without being asked for.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// The catalog has other tools, resources or prompts than before.
+    Catalog,
+    /// A resource changed.
+    Resource {
+        /// The server.
+        server: Arc<str>,
+        /// The parameters of `notifications/resources/updated`.
+        params: Box<RawValue>,
+    },
+}
+
+/// Who hears what a server says to nobody in particular.
+#[derive(Clone, Debug)]
+pub struct Audience {
+    /// Everybody who subscribed.
+    pub news: broadcast::Sender<News>,
+    /// The client, when there can be only one: it may be asked even while it waits for nothing.
+    pub sole: Arc<Mutex<Option<Arc<Caller>>>>,
+}

@@ -1,0 +1,470 @@
+//! Requests and answers over one connection to one server, whatever carries them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::http::HttpWire;
+use super::sse::SseWire;
+use super::{Audience, Failure, News, Sent};
+use crate::caller::{Caller, Era};
+use crate::frame::{Bounds, Excess, Frame};
+use crate::jsonrpc::{ErrorObject, Fields, Id, Message, notification_line, raw, request_line, response_line};
+
+/// The version that the modern era's `_meta` names.
+pub(crate) const MODERN_VERSION: &str = "2026-07-28";
+/// Prefix of the `_meta` keys that belong to the protocol and not to the caller.
+pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
+
+/// What carries the messages.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    /// Lines to a child's standard input.
+    Lines(mpsc::Sender<String>),
+    /// One HTTP request per message.
+    Http(HttpWire),
+    /// An event stream for answers, HTTP requests for the rest.
+    Sse(SseWire),
+    /// A built-in server.
+    Builtin(Arc<toolyard_packs::Pack>),
+}
+
+/// What the other side said about itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) era: Era,
+    pub(crate) version: String,
+    pub(crate) capabilities: Fields,
+    pub(crate) info: Option<Box<RawValue>>,
+    pub(crate) instructions: Option<String>,
+}
+
+/// A connection to one server.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) server: Arc<str>,
+    pub(crate) bounds: Bounds,
+    pub(crate) peer: OnceLock<Peer>,
+    /// Told when the server says that what it offers has changed.
+    pub(crate) stale: Arc<Notify>,
+    /// Told to end the connection.
+    pub(crate) stop: Notify,
+    pub(crate) wire: Wire,
+    audience: Audience,
+    asked: AtomicU64,
+    pending: Mutex<HashMap<u64, Pending>>,
+    questions: Mutex<JoinSet<()>>,
+    closed: watch::Sender<Option<Arc<str>>>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    reply: oneshot::Sender<Result<Box<RawValue>, Failure>>,
+    caller: Arc<Caller>,
+    /// The caller's own token, to be put back into progress notifications.
+    progress_token: Option<Box<RawValue>>,
+    patience: Arc<Patience>,
+}
+
+/// How long a call may still take.
+#[derive(Debug)]
+struct Patience {
+    deadline: Mutex<Instant>,
+    limit: Duration,
+    /// Questions that wait for a person; the clock stands still meanwhile.
+    open_questions: AtomicUsize,
+}
+
+impl Patience {
+    fn new(limit: Duration) -> Self {
+        Self { deadline: Mutex::new(Instant::now() + limit), limit, open_questions: AtomicUsize::new(0) }
+    }
+
+    fn renew(&self) {
+        *self.deadline.lock().expect("no holder panics") = Instant::now() + self.limit;
+    }
+
+    async fn ends(&self) {
+        loop {
+            let deadline = *self.deadline.lock().expect("no holder panics");
+            tokio::time::sleep_until(deadline).await;
+            if self.open_questions.load(Ordering::Relaxed) > 0 {
+                self.renew();
+            } else if *self.deadline.lock().expect("no holder panics") <= Instant::now() {
+                return;
+            }
+        }
+    }
+}
+
+impl Link {
+    pub(crate) fn new(server: Arc<str>, bounds: Bounds, wire: Wire, audience: Audience) -> Self {
+        Self {
+            server,
+            bounds,
+            wire,
+            audience,
+            peer: OnceLock::new(),
+            stale: Arc::new(Notify::new()),
+            stop: Notify::new(),
+            asked: AtomicU64::new(1),
+            pending: Mutex::new(HashMap::new()),
+            questions: Mutex::new(JoinSet::new()),
+            closed: watch::Sender::new(None),
+        }
+    }
+
+    /// Sends a request and waits for its answer; dropping the future cancels it.
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: Fields,
+        caller: &Arc<Caller>,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, Failure> {
+        if let Wire::Builtin(pack) = &self.wire {
+            return super::listing::builtin(pack, method, &params).await;
+        }
+        let id = self.asked.fetch_add(1, Ordering::Relaxed);
+        let patience = Arc::new(Patience::new(limit));
+        let (params, progress_token) = self.prepare(id, method, params, caller);
+        let (reply, answer) = oneshot::channel();
+        let pending =
+            Pending { reply, caller: Arc::clone(caller), progress_token, patience: Arc::clone(&patience) };
+        if let Some(reason) = self.closed_because() {
+            return Err(self.closed_failure(reason, Sent::No));
+        }
+        self.pending.lock().expect("no holder panics").insert(id, pending);
+        let mut in_flight = InFlight { link: self, id, answered: false };
+        let raw_params = raw(&params);
+        let line = request_line(&Id::number(id), method, Some(&raw_params));
+        let outcome = tokio::select! {
+            outcome = self.exchange(id, method, line, &params, answer) => outcome,
+            () = patience.ends() => {
+                Err(Failure::Late { server: Arc::clone(&self.server), method: method.to_owned(), limit })
+            }
+        };
+        in_flight.answered = !matches!(outcome, Err(Failure::Late { .. }));
+        outcome
+    }
+
+    async fn exchange(
+        self: &Arc<Self>,
+        id: u64,
+        method: &str,
+        line: String,
+        params: &Fields,
+        mut answer: oneshot::Receiver<Result<Box<RawValue>, Failure>>,
+    ) -> Result<Box<RawValue>, Failure> {
+        let dropped = || {
+            self.closed_failure(self.closed_because().unwrap_or_else(|| "it closed".into()), Sent::Perhaps)
+        };
+        match &self.wire {
+            Wire::Lines(lines) => {
+                if lines.send(line).await.is_err() {
+                    return Err(self.closed_failure("it closed its input".into(), Sent::No));
+                }
+                answer.await.unwrap_or_else(|_| Err(dropped()))
+            }
+            Wire::Http(http) => tokio::select! {
+                biased;
+                answered = &mut answer => answered.unwrap_or_else(|_| Err(dropped())),
+                posted = http.post(self, line, Some((method, params)), Some(id)) => match (posted, answer.try_recv()) {
+                    (_, Ok(answered)) => answered,
+                    (Err(failure), _) => Err(failure),
+                    (Ok(()), Err(_)) => Err(self.closed_failure("it ended its reply without an answer".into(), Sent::Perhaps)),
+                },
+            },
+            Wire::Sse(sse) => {
+                sse.post(self, line).await?;
+                answer.await.unwrap_or_else(|_| Err(dropped()))
+            }
+            Wire::Builtin(_) => unreachable!("answered in `request`"),
+        }
+    }
+
+    /// Sends a notification; a connection that breaks meanwhile is noticed elsewhere.
+    pub(crate) async fn notify(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {
+        self.send(notification_line(method, params)).await;
+    }
+
+    async fn send(self: &Arc<Self>, line: String) {
+        match &self.wire {
+            Wire::Lines(lines) => {
+                let _ = lines.send(line).await;
+            }
+            Wire::Http(http) => {
+                if let Err(failure) = http.post(self, line, None, None).await {
+                    tracing::debug!(server = %self.server, "a message was not delivered: {failure}");
+                }
+            }
+            Wire::Sse(sse) => {
+                if let Err(failure) = sse.post(self, line).await {
+                    tracing::debug!(server = %self.server, "a message was not delivered: {failure}");
+                }
+            }
+            Wire::Builtin(_) => {}
+        }
+    }
+
+    /// Puts the hub's own progress token and, for modern servers, the caller's identity into `_meta`.
+    fn prepare(
+        &self,
+        id: u64,
+        method: &str,
+        mut params: Fields,
+        caller: &Caller,
+    ) -> (Fields, Option<Box<RawValue>>) {
+        let mut meta = params.object("_meta");
+        let token = meta.remove("progressToken");
+        // A server that reports progress is alive, so calls always ask for it.
+        if token.is_some() || method == "tools/call" {
+            meta.set("progressToken", raw(&id));
+        }
+        match self.peer.get().map(|peer| peer.era) {
+            Some(Era::Modern) => {
+                meta.set("io.modelcontextprotocol/protocolVersion", raw(&MODERN_VERSION));
+                meta.set("io.modelcontextprotocol/clientInfo", caller.info.clone().unwrap_or_else(own_info));
+                meta.set("io.modelcontextprotocol/clientCapabilities", raw(&caller.capabilities));
+            }
+            Some(Era::Session) => meta.retain(|key| !key.starts_with(RESERVED)),
+            None => {}
+        }
+        if meta.is_empty() {
+            params.remove("_meta");
+        } else {
+            params.set("_meta", raw(&meta));
+        }
+        (params, token)
+    }
+
+    /// Takes one line from the server.
+    pub(crate) fn receive_frame(self: &Arc<Self>, frame: Frame, scope: Option<u64>) {
+        match frame {
+            Frame::Line(line) => match Message::parse(&line) {
+                Ok(message) => self.receive(message, scope),
+                Err(err) => {
+                    tracing::debug!(server = %self.server, "a line from the server was ignored: {err}")
+                }
+            },
+            Frame::Rejected { id, excess } => {
+                self.reject(id.as_ref().and_then(Id::as_number).or(scope), excess)
+            }
+        }
+    }
+
+    fn reject(&self, id: Option<u64>, excess: Excess) {
+        tracing::warn!(server = %self.server, "a message from the server was not taken: {excess}");
+        if let Some(id) = id {
+            self.settle(id, Err(Failure::Excess { server: Arc::clone(&self.server), excess }));
+        }
+    }
+
+    /// Takes one message; `scope` is the request whose own stream it came on.
+    pub(crate) fn receive(self: &Arc<Self>, message: Message, scope: Option<u64>) {
+        match message {
+            Message::Response { id, outcome } => {
+                let Some(id) = id.as_number() else { return };
+                self.settle(id, outcome.map_err(Failure::Refused));
+            }
+            Message::Notification { method, params } => self.hear(&method, params, scope),
+            Message::Request { id, method, params } => self.asked_by_server(id, method, params, scope),
+        }
+    }
+
+    fn settle(&self, id: u64, outcome: Result<Box<RawValue>, Failure>) {
+        let pending = self.pending.lock().expect("no holder panics").remove(&id);
+        if let Some(pending) = pending {
+            let _ = pending.reply.send(outcome);
+        }
+    }
+
+    fn hear(&self, method: &str, params: Option<Box<RawValue>>, scope: Option<u64>) {
+        match method {
+            "notifications/progress" => self.progress(params.as_deref()),
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => self.stale.notify_one(),
+            "notifications/resources/updated" => {
+                if let Some(params) = params {
+                    let _ =
+                        self.audience.news.send(News::Resource { server: Arc::clone(&self.server), params });
+                }
+            }
+            "notifications/message" => {
+                if let (Some(caller), Some(params)) = (self.addressee(scope), params) {
+                    caller.log(&params);
+                }
+            }
+            _ => {
+                if let Some(caller) = self.addressee(scope) {
+                    caller.notify(method, params.as_deref());
+                }
+            }
+        }
+    }
+
+    fn progress(&self, params: Option<&RawValue>) {
+        let Ok(mut fields) = Fields::parse(params) else { return };
+        let Some(id) = fields.read::<u64>("progressToken") else { return };
+        let (caller, token) = {
+            let pending = self.pending.lock().expect("no holder panics");
+            let Some(pending) = pending.get(&id) else { return };
+            pending.patience.renew();
+            (Arc::clone(&pending.caller), pending.progress_token.clone())
+        };
+        if let Some(token) = token {
+            fields.set("progressToken", token);
+            caller.notify("notifications/progress", Some(&raw(&fields)));
+        }
+    }
+
+    /// Returns whose request a message belongs to. When several clients have requests in flight and
+    /// the message does not say, nobody: one client must not see what is meant for another.
+    fn addressee(&self, scope: Option<u64>) -> Option<Arc<Caller>> {
+        let pending = self.pending.lock().expect("no holder panics");
+        if let Some(scope) = scope {
+            return pending.get(&scope).map(|pending| Arc::clone(&pending.caller));
+        }
+        let mut callers =
+            pending.values().map(|pending| &pending.caller).filter(|caller| !caller.is_nobody());
+        let Some(first) = callers.next() else {
+            return self.audience.sole.lock().expect("no holder panics").clone();
+        };
+        callers.all(|other| other.principal == first.principal).then(|| Arc::clone(first))
+    }
+
+    fn asked_by_server(
+        self: &Arc<Self>,
+        id: Id,
+        method: String,
+        params: Option<Box<RawValue>>,
+        scope: Option<u64>,
+    ) {
+        let caller = self.addressee(scope);
+        let patience: Vec<Arc<Patience>> = {
+            let pending = self.pending.lock().expect("no holder panics");
+            pending.values().map(|pending| Arc::clone(&pending.patience)).collect()
+        };
+        let link = Arc::clone(self);
+        let mut questions = self.questions.lock().expect("no holder panics");
+        while questions.try_join_next().is_some() {}
+        questions.spawn(async move {
+            let answer = match (method.as_str(), caller) {
+                ("ping", _) => Ok(raw(&serde_json::json!({}))),
+                ("elicitation/create" | "sampling/createMessage" | "roots/list", Some(caller)) => {
+                    let _waiting = Waiting::new(patience);
+                    caller.ask(&method, params).await
+                }
+                ("elicitation/create" | "sampling/createMessage" | "roots/list", None) => {
+                    let message =
+                        "several clients use this server now, so the question has no clear addressee";
+                    Err(ErrorObject::new(ErrorObject::INTERNAL, message))
+                }
+                (_, _) => Err(ErrorObject::unknown_method(&method)),
+            };
+            link.send(response_line(Some(&id), &answer)).await;
+        });
+    }
+
+    /// Ends the connection for everybody who waits on it.
+    pub(crate) fn close(&self, reason: &str) {
+        let reason: Arc<str> = reason.into();
+        self.closed.send_if_modified(|closed| {
+            let first = closed.is_none();
+            closed.get_or_insert_with(|| Arc::clone(&reason));
+            first
+        });
+        let pending = std::mem::take(&mut *self.pending.lock().expect("no holder panics"));
+        for (_, pending) in pending {
+            let _ = pending.reply.send(Err(self.closed_failure(Arc::clone(&reason), Sent::Perhaps)));
+        }
+    }
+
+    /// Waits for the end of the connection and says how it came.
+    pub(crate) async fn closed(&self) -> Arc<str> {
+        let mut closed = self.closed.subscribe();
+        let reason = closed.wait_for(Option::is_some).await;
+        reason.ok().and_then(|reason| reason.clone()).unwrap_or_else(|| "it closed".into())
+    }
+
+    pub(crate) fn closed_because(&self) -> Option<Arc<str>> {
+        self.closed.borrow().clone()
+    }
+
+    /// Whether nobody waits for an answer.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.lock().expect("no holder panics").is_empty()
+    }
+
+    fn closed_failure(&self, reason: Arc<str>, sent: Sent) -> Failure {
+        Failure::Closed { server: Arc::clone(&self.server), reason, sent }
+    }
+}
+
+/// The hub's own identity towards servers, when no client stands behind a request.
+pub(crate) fn own_info() -> Box<RawValue> {
+    raw(&serde_json::json!({ "name": "toolyard", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// Stops the clock of calls while a person thinks.
+struct Waiting(Vec<Arc<Patience>>);
+
+impl Waiting {
+    fn new(calls: Vec<Arc<Patience>>) -> Self {
+        for call in &calls {
+            call.open_questions.fetch_add(1, Ordering::Relaxed);
+        }
+        Self(calls)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        for call in &self.0 {
+            call.renew();
+            call.open_questions.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A request that is cancelled at the server when its future goes away unanswered.
+struct InFlight<'a> {
+    link: &'a Arc<Link>,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.link.pending.lock().expect("no holder panics").remove(&self.id);
+        if self.answered || self.link.closed_because().is_some() {
+            return;
+        }
+        // For a modern HTTP server the closed response stream says it already.
+        let is_modern = self.link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
+        if matches!(self.link.wire, Wire::Http(_)) && is_modern {
+            return;
+        }
+        let params =
+            raw(&serde_json::json!({ "requestId": self.id, "reason": "the caller no longer waits" }));
+        let link = Arc::clone(self.link);
+        if let Wire::Lines(lines) = &link.wire {
+            let _ = lines.try_send(notification_line("notifications/cancelled", Some(&params)));
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let mut questions = self.link.questions.lock().expect("no holder panics");
+            questions.spawn_on(
+                async move { link.notify("notifications/cancelled", Some(&params)).await },
+                &runtime,
+            );
+        }
+    }
+}
