@@ -1,11 +1,141 @@
-//! The settings file, resolved: what the user's words mean, with nothing left to check.
+//! The settings file. `raw` is what the user wrote; [`Config`] is what it means, with nothing left to check.
+//!
+//! Every mistake in a file is reported at once, with its place; a file with a mistake yields no configuration.
+
+mod mistake;
+mod expand;
+mod document;
+mod raw;
+mod check;
+mod server;
+mod resolve;
+mod shown;
+pub mod edit;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolyard_packs::Kind;
+
+pub(crate) use document::{dialect, sentence};
+pub use mistake::Mistake;
+pub(crate) use mistake::nearest;
+pub use raw::schema;
+
+/// The name of the settings file.
+pub const FILE_NAME: &str = "toolyard.json";
+
+/// Returns the settings file to use: the one that was asked for, else that of the working folder,
+/// else that of the user.
+pub fn find(explicit: Option<&Path>, cwd: &Path, user_config_folder: &Path) -> Option<PathBuf> {
+    // A file that was asked for is used even when it is missing, so that loading it says so.
+    explicit.map(Path::to_owned).or_else(|| {
+        [cwd, user_config_folder].into_iter().map(|folder| folder.join(FILE_NAME)).find(|file| file.is_file())
+    })
+}
+
+/// Reads and resolves a settings file.
+pub fn load(
+    path: &Path,
+    env: &dyn Fn(&str) -> Option<String>,
+    folders: &Folders,
+) -> Result<Config, Vec<Mistake>> {
+    let whole_file = |message: String| vec![Mistake::whole_file(path, message, None)];
+    let bytes = document::read_bytes(path).map_err(|error| whole_file(format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
+        whole_file(format!("is not UTF-8 text (line {line})"))
+    })?;
+    parse(&text, path, env, folders)
+}
+
+/// Resolves the text of a settings file, or says everything that is wrong with it.
+pub fn parse(
+    text: &str,
+    path: &Path,
+    env: &dyn Fn(&str) -> Option<String>,
+    folders: &Folders,
+) -> Result<Config, Vec<Mistake>> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = absolute.parent().unwrap_or(Path::new(""));
+    let mut report = mistake::Report::new(path, text);
+    let expander = expand::Expander { env, home: &folders.home, folder };
+    let config = document::read(text, &expander, &mut report).map(|root| {
+        check::check(schema(), &root, &mut report);
+        resolve::resolve(&root, folders, folder, &mut report)
+    });
+    let mistakes = report.finish();
+    match config {
+        Some(config) if mistakes.is_empty() => Ok(config),
+        Some(_) | None => Err(mistakes),
+    }
+}
+
+/// Returns the configuration that is used when there is no file: the built-in servers.
+pub fn default(folders: &Folders) -> Config {
+    let builtin = |kind| Server {
+        transport: Transport::Builtin(kind),
+        lazy: true,
+        idle_stop: None,
+        limits: Limits::default(),
+    };
+    Config {
+        servers: BTreeMap::from([
+            ("notes".to_owned(), builtin(Kind::Notes { folder: folders.vault() })),
+            ("time".to_owned(), builtin(Kind::Time)),
+        ]),
+        routing: Routing::default(),
+        tiers: Vec::new(),
+        skills: BTreeMap::new(),
+        policy: Policy { deny: Vec::new(), allow: Vec::new(), rate_limits: Vec::new() },
+        serve: Serve::default(),
+        store: Store { folder: folders.data.clone() },
+    }
+}
+
+/// Some editors begin a text with it; JSON does not know it.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The folders of the user that settings refer to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folders {
+    /// The home folder, written `~`.
+    pub home: PathBuf,
+    /// Where the user's settings file is.
+    pub config: PathBuf,
+    /// Where the hub keeps what it learnt, and the sample notes.
+    pub data: PathBuf,
+}
+
+impl Folders {
+    /// Returns the folders by the custom of the operating system; `None` when there is no home folder.
+    pub fn of_user(env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let folder = |name: &str| env(name).map(PathBuf::from).filter(|it| it.is_absolute());
+        let home = folder(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
+        let (config, data) = if cfg!(windows) {
+            (folder("APPDATA"), folder("LOCALAPPDATA"))
+        } else if cfg!(target_os = "macos") {
+            let support = home.join("Library/Application Support");
+            (Some(support.clone()), Some(support))
+        } else {
+            (folder("XDG_CONFIG_HOME"), folder("XDG_DATA_HOME"))
+        };
+        Some(Self {
+            config: config.unwrap_or_else(|| home.join(".config")).join("toolyard"),
+            data: data.unwrap_or_else(|| home.join(".local/share")).join("toolyard"),
+            home,
+        })
+    }
+
+    fn vault(&self) -> PathBuf {
+        self.data.join("vault")
+    }
+}
 
 /// Everything a hub needs to know before it starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +170,7 @@ pub struct Server {
 }
 
 /// How to reach a server.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Transport {
     /// A child process that speaks over its standard streams.
     Stdio {
@@ -76,7 +206,7 @@ pub enum Transport {
 }
 
 /// How requests to an HTTP server are authorised.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Auth {
     /// Only by the configured headers, or OAuth when the server answers 401.
     Automatic {
@@ -112,11 +242,113 @@ pub struct Limits {
     pub description_chars: usize,
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(30),
+            call: Duration::from_secs(5),
+            message_bytes: 16 * 1024 * 1024,
+            nesting: 127,
+            tools: 5000,
+            pages: 100,
+            name_chars: 128,
+            description_chars: 16_384,
+        }
+    }
+}
+
 /// How requests find their tools (the `routing` block).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
-    /// The block as it was written, checked against its schema.
-    pub block: serde_json::Value,
+    /// Asks instead of acting below this confidence.
+    pub confidence_threshold: f64,
+    /// How many tools are considered at most.
+    pub max_candidates: usize,
+    /// Whether one request may become several calls.
+    pub enable_multi_tool: bool,
+    /// Whether decisions are remembered.
+    pub enable_caching: bool,
+    /// How many decisions are remembered.
+    pub cache_size: usize,
+    /// How long a decision is remembered.
+    pub cache_ttl: Duration,
+    /// Finding tools by meaning.
+    pub semantic_search: SemanticSearch,
+    /// Asking back.
+    pub clarification: Clarification,
+    /// Time budgets and measurements.
+    pub performance: Performance,
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self {
+            confidence_threshold: 0.7,
+            max_candidates: 5,
+            enable_multi_tool: true,
+            enable_caching: true,
+            cache_size: 1000,
+            cache_ttl: Duration::from_secs(3600),
+            semantic_search: SemanticSearch::default(),
+            clarification: Clarification::default(),
+            performance: Performance::default(),
+        }
+    }
+}
+
+/// Finding tools by meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SemanticSearch {
+    /// Whether meaning is used beside words.
+    pub enabled: bool,
+    /// The name of the built-in model, or a folder with weights.
+    pub model: String,
+    /// How alike request and tool must be.
+    pub similarity_threshold: f64,
+}
+
+impl Default for SemanticSearch {
+    fn default() -> Self {
+        Self { enabled: true, model: "all-MiniLM-L6-v2".to_owned(), similarity_threshold: 0.75 }
+    }
+}
+
+/// Asking back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clarification {
+    /// Whether the hub asks when it is not sure.
+    pub enabled: bool,
+    /// How many alternatives a question shows.
+    pub show_alternatives: usize,
+    /// Whether the reasons are given.
+    pub explain_reasoning: bool,
+}
+
+impl Default for Clarification {
+    fn default() -> Self {
+        Self { enabled: true, show_alternatives: 3, explain_reasoning: true }
+    }
+}
+
+/// Time budgets and measurements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Performance {
+    /// How long choosing a tool may take.
+    pub max_routing_time: Duration,
+    /// How long a call may take where its server says nothing else; already part of every server's limits.
+    pub timeout: Duration,
+    /// Whether measurements are kept.
+    pub enable_metrics: bool,
+}
+
+impl Default for Performance {
+    fn default() -> Self {
+        Self {
+            max_routing_time: Duration::from_millis(100),
+            timeout: Duration::from_secs(5),
+            enable_metrics: true,
+        }
+    }
 }
 
 /// A set of tools with instructions, loaded on demand.
@@ -172,7 +404,7 @@ pub enum Profile {
 }
 
 /// How clients reach the hub.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Serve {
     /// What is listed at `/mcp` and over stdio; `None` lets what is known of the client decide.
     pub surface: Option<Surface>,
@@ -190,6 +422,21 @@ pub struct Serve {
     pub concurrency: usize,
     /// Shorter schemas and texts in `tools/list`.
     pub compact: bool,
+}
+
+impl Default for Serve {
+    fn default() -> Self {
+        Self {
+            surface: None,
+            profiles: BTreeMap::new(),
+            http: SocketAddr::from((Ipv4Addr::LOCALHOST, 8808)),
+            token: None,
+            allowed_hosts: Vec::new(),
+            body_bytes: 4 * 1024 * 1024,
+            concurrency: 256,
+            compact: false,
+        }
+    }
 }
 
 /// Where the hub keeps what it learnt.

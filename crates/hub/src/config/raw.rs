@@ -1,0 +1,457 @@
+//! The settings file as it is written. The schema that editors use is made from these types,
+//! and their comments are the help that editors show.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Returns the JSON Schema of `toolyard.json`.
+pub fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> =
+        LazyLock::new(|| SchemaSettings::draft07().into_generator().into_root_schema_for::<Raw>().to_value());
+    &SCHEMA
+}
+
+/// The settings of Toolyard, one plug for every tool.
+#[derive(JsonSchema)]
+#[schemars(title = "toolyard.json", rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used: the parts are read one by one")]
+struct Raw {
+    /// The JSON Schema of this file, for editors.
+    #[schemars(rename = "$schema")]
+    schema: Option<String>,
+    /// The MCP servers by name, in the form that Claude Desktop, Cursor and LM Studio use.
+    mcp_servers: Option<BTreeMap<String, RawServer>>,
+    /// The MCP servers by name, under the key that VS Code uses; the same as `mcpServers`.
+    servers: Option<BTreeMap<String, RawServer>>,
+    /// Accepted as VS Code writes it; not used, because a hub cannot ask for input when it starts.
+    inputs: Option<Value>,
+    /// How requests find their tools.
+    routing: Option<RawRouting>,
+    /// Tier of tools: 0 essential, 1 utility, 2 fallback. The key is a server, a tool as
+    /// `server__tool`, or a glob such as `browser__*`; the first key that fits wins.
+    tiers: Option<BTreeMap<String, Tier>>,
+    /// Sets of tools with instructions, loaded on demand, by name.
+    skills: Option<BTreeMap<String, RawSkill>>,
+    /// What may be called.
+    policy: Option<RawPolicy>,
+    /// How clients reach the hub.
+    serve: Option<RawServe>,
+    /// Where the hub keeps what it learnt.
+    store: Option<RawStore>,
+}
+
+/// One MCP server: a command to run, a URL to connect to, or a built-in.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields, transform = accept_server_keys_of_clients)]
+pub(super) struct RawServer {
+    /// How to reach the server; usually clear from `command` or `url`.
+    pub(super) r#type: Option<RawType>,
+    /// The same as `type`.
+    pub(super) transport: Option<RawType>,
+    /// The program to run: a name on PATH, or a path (relative to the folder of this file).
+    #[schemars(length(min = 1))]
+    pub(super) command: Option<String>,
+    /// The arguments of the program.
+    pub(super) args: Option<Vec<String>>,
+    /// Environment variables for the program.
+    #[serde(default)]
+    #[schemars(schema_with = "env_values")]
+    pub(super) env: Option<BTreeMap<String, Value>>,
+    /// A file of `NAME=value` lines with further environment variables; `env` wins.
+    pub(super) env_file: Option<String>,
+    /// The folder the program runs in, relative to the folder of this file.
+    pub(super) cwd: Option<String>,
+    /// The endpoint of a server that speaks HTTP.
+    #[schemars(length(min = 1))]
+    pub(super) url: Option<String>,
+    /// The same as `url`, as Windsurf writes it.
+    #[schemars(length(min = 1))]
+    pub(super) server_url: Option<String>,
+    /// The same as `url`, as Gemini CLI writes it.
+    #[schemars(length(min = 1))]
+    pub(super) http_url: Option<String>,
+    /// Headers added to every HTTP request.
+    pub(super) headers: Option<BTreeMap<String, String>>,
+    /// "off", or the OAuth client to use when the server asks for authorisation.
+    pub(super) auth: Option<RawAuth>,
+    /// The same as `auth`, as Claude Code and Gemini CLI write it.
+    pub(super) oauth: Option<RawClient>,
+    /// A server inside the hub, instead of `command` or `url`.
+    pub(super) builtin: Option<RawBuiltin>,
+    /// The folder of the built-in `notes`, relative to the folder of this file.
+    pub(super) folder: Option<String>,
+    /// Leaves the server out.
+    pub(super) disabled: Option<bool>,
+    /// Leaves the server out when false.
+    pub(super) enabled: Option<bool>,
+    /// Starts the server on first use (the default) and not with the hub.
+    pub(super) lazy: Option<bool>,
+    /// Stops the server after this long without a call: seconds, or text such as "90s", "5m", "1h".
+    pub(super) idle_stop: Option<RawSpan>,
+    /// The time a call may take, in milliseconds; `limits.callMs` can be shorter than a second.
+    #[schemars(range(min = 1000, max = 86_400_000))]
+    pub(super) timeout: Option<u64>,
+    /// What the server may cost.
+    pub(super) limits: Option<RawLimits>,
+    /// Tools of this server that may not be called, by the server's own names.
+    pub(super) disabled_tools: Option<Vec<String>>,
+    /// The same as `disabledTools`, as Gemini CLI writes it.
+    pub(super) exclude_tools: Option<Vec<String>>,
+}
+
+/// Keys that MCP clients write into a server, and that mean nothing to a hub.
+const SERVER_KEYS_OF_CLIENTS: [(&str, &str); 28] = [
+    ("alwaysAllow", "Cline, Roo Code and Windsurf: tools that need no confirmation."),
+    ("alwaysLoad", "Claude Code: whether the tools are loaded up front."),
+    ("authProviderType", "Gemini CLI: where credentials come from."),
+    ("autoApprove", "Cline and Kiro: tools that need no confirmation."),
+    ("autoStart", "Whether an editor starts the server by itself."),
+    ("description", "What the server is for."),
+    ("dev", "VS Code: restarts the server while it is developed."),
+    ("enabledTools", "Tools that a client shows; use `policy` here."),
+    ("extension", "Gemini CLI: the extension that brought the server."),
+    ("extensionName", "Gemini CLI: the extension that brought the server."),
+    ("fromGalleryId", "Cursor and Trae: where the server was installed from."),
+    ("gallery", "VS Code: where the server was installed from."),
+    ("headersHelper", "Claude Code: a script that prints headers; write them in `headers` here."),
+    ("icon", "A picture for the server."),
+    ("id", "A client's own number for the server."),
+    ("includeTools", "Gemini CLI: tools that the client shows; use `policy` here."),
+    ("name", "A display name."),
+    ("provider", "Who made the server."),
+    ("registry", "Windsurf: where the server was installed from."),
+    ("remote", "Zed: runs the server on the remote machine."),
+    ("sandbox", "VS Code: limits of the server's process."),
+    ("sandboxEnabled", "VS Code: whether the server's process is limited."),
+    ("settings", "Zed: settings of an extension."),
+    ("source", "Zed: whether the server is custom or from an extension."),
+    ("targetAudience", "Gemini CLI: for service accounts."),
+    ("tools", "Copilot and Codex: tools that the client shows or asks about; use `policy` here."),
+    ("trust", "Gemini CLI: whether calls need no confirmation."),
+    ("version", "VS Code: the installed version."),
+];
+
+/// Keys that MCP clients write into the OAuth settings of a server.
+const OAUTH_KEYS_OF_CLIENTS: [(&str, &str); 10] = [
+    ("audiences", "Gemini CLI: audiences of the token."),
+    ("authorizationUrl", "Gemini CLI: found by the hub itself."),
+    ("authServerMetadataUrl", "Claude Code: found by the hub itself."),
+    ("callbackPort", "Claude Code: the port of its own redirect."),
+    ("issuer", "Gemini CLI: found by the hub itself."),
+    ("redirectUri", "Gemini CLI: its own redirect."),
+    ("registrationUrl", "Gemini CLI: found by the hub itself."),
+    ("resource", "Codex: the hub uses the URL of the server."),
+    ("tokenParamName", "Gemini CLI: a token in the URL."),
+    ("tokenUrl", "Gemini CLI: found by the hub itself."),
+];
+
+fn accept_server_keys_of_clients(schema: &mut Schema) {
+    accept(schema, &SERVER_KEYS_OF_CLIENTS);
+}
+
+fn accept_oauth_keys_of_clients(schema: &mut Schema) {
+    accept(schema, &OAUTH_KEYS_OF_CLIENTS);
+}
+
+fn accept(schema: &mut Schema, keys: &[(&str, &str)]) {
+    let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
+    for (key, about) in keys {
+        properties[key] = json!({ "description": format!("{about} Accepted and not used.") });
+    }
+}
+
+/// Clients accept numbers and switches as values, and `null` for a variable to leave out.
+fn env_values(_: &mut schemars::SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": ["object", "null"],
+        "additionalProperties": { "type": ["string", "number", "boolean", "null"] }
+    })
+}
+
+/// How a server is reached.
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawType {
+    Stdio,
+    Local,
+    Http,
+    StreamableHttp,
+    #[serde(rename = "streamableHttp")]
+    StreamableHttpInCamelCase,
+    #[serde(rename = "streamable_http")]
+    StreamableHttpInSnakeCase,
+    Sse,
+    Builtin,
+}
+
+/// The built-in servers.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawBuiltin {
+    Time,
+    Notes,
+}
+
+/// How HTTP requests are authorised.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum RawAuth {
+    Word(RawAuthWord),
+    Client(RawClient),
+}
+
+/// Switches OAuth.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawAuthWord {
+    Off,
+    Auto,
+}
+
+/// An OAuth client that was registered by hand.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields, transform = accept_oauth_keys_of_clients)]
+pub(super) struct RawClient {
+    /// Never tries OAuth when false.
+    pub(super) enabled: Option<bool>,
+    /// The client id.
+    pub(super) client_id: Option<String>,
+    /// The client secret, for confidential clients.
+    pub(super) client_secret: Option<String>,
+    /// The client id, as Cursor writes it.
+    #[serde(rename = "CLIENT_ID")]
+    pub(super) cursor_client_id: Option<String>,
+    /// The client secret, as Cursor writes it.
+    #[serde(rename = "CLIENT_SECRET")]
+    pub(super) cursor_client_secret: Option<String>,
+    /// The scopes to ask for instead of those that the server names.
+    pub(super) scopes: Option<RawScopes>,
+}
+
+/// Scopes as a list, or in one string with spaces.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum RawScopes {
+    List(Vec<String>),
+    Spaced(String),
+}
+
+/// Seconds, or text such as "5m".
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum RawSpan {
+    Seconds(#[schemars(range(min = 1, max = 31_536_000))] u64),
+    Text(String),
+}
+
+/// What one server may cost.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    /// Milliseconds until the server has answered the handshake and listed its tools; 30000 by default.
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(super) start_ms: Option<u64>,
+    /// Milliseconds per call, extended by progress; 5000 by default.
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(super) call_ms: Option<u64>,
+    /// Bytes of one message; 16777216 by default.
+    #[schemars(range(min = 1024, max = 1_073_741_824))]
+    pub(super) message_bytes: Option<usize>,
+    /// Levels of nesting in one message; 127 by default.
+    #[schemars(range(min = 8, max = 127))]
+    pub(super) nesting: Option<usize>,
+    /// Tools of the server; 5000 by default.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(super) tools: Option<usize>,
+    /// Pages of one listing; 100 by default.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(super) pages: Option<usize>,
+    /// Characters of a tool's name; 128 by default.
+    #[schemars(range(min = 1, max = 4096))]
+    pub(super) name_chars: Option<usize>,
+    /// Characters of a tool's description; 16384 by default.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub(super) description_chars: Option<usize>,
+}
+
+/// How requests find their tools.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawRouting {
+    /// Asks instead of acting below this confidence; 0.7 by default.
+    #[schemars(range(min = 0, max = 1))]
+    pub(super) confidence_threshold: Option<f64>,
+    /// How many tools are considered at most; 5 by default.
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) max_candidates: Option<usize>,
+    /// Whether one request may become several calls; true by default.
+    pub(super) enable_multi_tool: Option<bool>,
+    /// Whether decisions are remembered; true by default.
+    pub(super) enable_caching: Option<bool>,
+    /// How many decisions are remembered; 1000 by default.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub(super) cache_size: Option<usize>,
+    /// How long a decision is remembered, in seconds; 3600 by default.
+    #[serde(rename = "cacheTTL")]
+    #[schemars(range(min = 0, max = 31_536_000))]
+    pub(super) cache_ttl: Option<u64>,
+    /// Finding tools by meaning.
+    pub(super) semantic_search: Option<RawSemanticSearch>,
+    /// Asking back.
+    pub(super) clarification: Option<RawClarification>,
+    /// Time budgets and measurements.
+    pub(super) performance: Option<RawPerformance>,
+}
+
+/// Finding tools by meaning.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawSemanticSearch {
+    /// Whether meaning is used beside words; true by default.
+    pub(super) enabled: Option<bool>,
+    /// "all-MiniLM-L6-v2" for the built-in model, or a folder with weights.
+    #[schemars(length(min = 1))]
+    pub(super) model: Option<String>,
+    /// How alike request and tool must be; 0.75 by default.
+    #[schemars(range(min = 0, max = 1))]
+    pub(super) similarity_threshold: Option<f64>,
+}
+
+/// Asking back.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawClarification {
+    /// Whether the hub asks when it is not sure; true by default.
+    pub(super) enabled: Option<bool>,
+    /// How many alternatives a question shows; 3 by default.
+    #[schemars(range(min = 0, max = 20))]
+    pub(super) show_alternatives: Option<usize>,
+    /// Whether the reasons are given; true by default.
+    pub(super) explain_reasoning: Option<bool>,
+}
+
+/// Time budgets and measurements.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawPerformance {
+    /// Milliseconds that choosing a tool may take; 100 by default.
+    #[schemars(range(min = 1, max = 60_000))]
+    pub(super) max_routing_time: Option<u64>,
+    /// Milliseconds that a call may take where its server says nothing else; 5000 by default.
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(super) timeout_ms: Option<u64>,
+    /// Whether measurements are kept; true by default.
+    pub(super) enable_metrics: Option<bool>,
+}
+
+/// 0 essential, 1 utility, 2 fallback.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+pub(super) struct Tier(#[schemars(range(min = 0, max = 2))] pub(super) u8);
+
+/// A set of tools with instructions.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawSkill {
+    /// When to use the skill.
+    #[schemars(length(min = 1))]
+    pub(super) when: String,
+    /// What a model is told when it activates the skill.
+    #[serde(default)]
+    pub(super) instructions: String,
+    /// The tools, as `server__tool`.
+    #[serde(default)]
+    pub(super) tools: Vec<String>,
+}
+
+/// What may be called.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawPolicy {
+    /// Globs over `server__tool` that are refused.
+    #[serde(default)]
+    pub(super) deny: Vec<String>,
+    /// When not empty, only these globs over `server__tool` are allowed.
+    #[serde(default)]
+    pub(super) allow: Vec<String>,
+    /// Calls per minute, by glob over `server__tool`; the first key that fits wins.
+    pub(super) rate_limits: Option<BTreeMap<String, CallsPerMinute>>,
+}
+
+/// Calls per minute.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+pub(super) struct CallsPerMinute(#[schemars(range(min = 1, max = 1_000_000))] pub(super) u32);
+
+/// How clients reach the hub.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawServe {
+    /// Which tools a client sees; by default what is known of the client decides.
+    pub(super) surface: Option<RawSurface>,
+    /// Views at `/mcp/<name>`, by name.
+    pub(super) profiles: Option<BTreeMap<String, RawProfile>>,
+    /// The address of the HTTP server; "127.0.0.1:8808" by default.
+    #[schemars(length(min = 1))]
+    pub(super) http: Option<String>,
+    /// The bearer token that HTTP clients must show; required unless `http` is a loopback address.
+    pub(super) token: Option<String>,
+    /// Further values of the Host and Origin headers that are accepted.
+    pub(super) allowed_hosts: Option<Vec<String>>,
+    /// Bytes of one request; 4194304 by default.
+    #[schemars(range(min = 1024, max = 1_073_741_824))]
+    pub(super) body_bytes: Option<usize>,
+    /// Requests in flight before new ones are refused; 256 by default.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(super) concurrency: Option<usize>,
+    /// Shorter schemas and texts in tool listings.
+    pub(super) compact: Option<bool>,
+}
+
+/// `route`: one tool that takes plain words; `toolset`: a small set that fits the session;
+/// `search`: find, describe and call; `all`: every tool.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RawSurface {
+    Route,
+    Toolset,
+    Search,
+    All,
+}
+
+/// A named view: a surface over some servers, or one server passed through unchanged.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawProfile {
+    /// Which tools a client sees.
+    pub(super) surface: Option<RawSurface>,
+    /// Only these servers; all by default.
+    pub(super) servers: Option<Vec<String>>,
+    /// The one server that is passed through unchanged.
+    #[schemars(length(min = 1))]
+    pub(super) transparent: Option<String>,
+}
+
+/// Where the hub keeps what it learnt.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct RawStore {
+    /// The folder of the database, logs and tokens, relative to the folder of this file.
+    #[schemars(length(min = 1))]
+    pub(super) folder: Option<String>,
+}

@@ -1,0 +1,323 @@
+//! The settings file as a whole: what was written becomes what it means.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use super::document::{Member, Node, Value};
+use super::mistake::{Report, did_you_mean};
+use super::raw::{
+    RawClarification, RawPerformance, RawPolicy, RawProfile, RawRouting, RawSemanticSearch, RawServe,
+    RawServer, RawSkill, RawStore, RawSurface, Tier,
+};
+use super::server::{self, Surroundings, resolve_path};
+use super::{
+    Clarification, Config, Folders, Performance, Policy, Profile, Routing, SemanticSearch, Serve, Server,
+    Skill, Store, Surface,
+};
+
+/// Turns a tree that was compared with the schema into a configuration, and reports what is wrong with it.
+///
+/// The result is only of use when nothing was reported.
+pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mut Report<'_>) -> Config {
+    let mut resolving = Resolving { root, folders, folder, report, disabled: BTreeSet::new() };
+    let routing = resolving.routing();
+    let (servers, switched_off) = resolving.servers(routing.performance.timeout);
+    let mut policy = resolving.policy();
+    policy.deny.extend(switched_off);
+    Config {
+        tiers: resolving.tiers(),
+        skills: resolving.skills(),
+        policy,
+        serve: resolving.serve(),
+        store: resolving.store(),
+        servers,
+        routing,
+    }
+}
+
+struct Resolving<'r, 'n, 'a> {
+    root: &'n Node,
+    folders: &'n Folders,
+    folder: &'n Path,
+    report: &'r mut Report<'a>,
+    disabled: BTreeSet<&'n str>,
+}
+
+impl<'n> Resolving<'_, 'n, '_> {
+    /// Reads one part of the file, unless something in it was already reported.
+    fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
+        if self.report.touches(&node.span) {
+            return None;
+        }
+        match serde_json::from_value(node.json()) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                self.report.add(node.span.start, error.to_string(), None);
+                None
+            }
+        }
+    }
+
+    /// Reads a part of the file in which every key may be left out, without the keys that are wrong.
+    fn section<T: DeserializeOwned + Default>(&mut self, key: &str) -> T {
+        let node = self.root.member(key).map(|member| &member.node);
+        let Some(node) = node.filter(|node| matches!(node.value, Value::Object(_))) else {
+            return T::default();
+        };
+        serde_json::from_value(node.json_without_mistakes(self.report)).unwrap_or_else(|error| {
+            if !self.report.touches(&node.span) {
+                self.report.add(node.span.start, error.to_string(), None);
+            }
+            T::default()
+        })
+    }
+
+    fn server_members(&self) -> impl Iterator<Item = &'n Member> + use<'n> {
+        let root = self.root;
+        ["mcpServers", "servers"]
+            .into_iter()
+            .filter_map(|key| root.member(key))
+            .flat_map(|it| it.node.members())
+    }
+
+    fn servers(&mut self, call: Duration) -> (BTreeMap<String, Server>, Vec<String>) {
+        let around = Surroundings { folders: self.folders, folder: self.folder, call };
+        let mut servers = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        let mut switched_off = Vec::new();
+        for member in self.server_members() {
+            if !seen.insert(member.key.as_str()) {
+                let message = format!("server `{}` is in `mcpServers` and in `servers`", member.key);
+                self.report.add(member.key_at, message, Some("keep one of the two".to_owned()));
+                continue;
+            }
+            let Some(raw) = self.read::<RawServer>(&member.node) else { continue };
+            if raw.disabled == Some(true) || raw.enabled == Some(false) {
+                self.disabled.insert(&member.key);
+                continue;
+            }
+            let tools = raw.disabled_tools.iter().flatten().chain(raw.exclude_tools.iter().flatten());
+            switched_off.extend(tools.map(|tool| format!("{}__{tool}", member.key)));
+            if let Some(server) = server::resolve(member, raw, &around, self.report) {
+                servers.insert(member.key.clone(), server);
+            }
+        }
+        (servers, switched_off)
+    }
+
+    fn routing(&mut self) -> Routing {
+        let raw: RawRouting = self.section("routing");
+        let standard = Routing::default();
+        Routing {
+            confidence_threshold: raw.confidence_threshold.unwrap_or(standard.confidence_threshold),
+            max_candidates: raw.max_candidates.unwrap_or(standard.max_candidates),
+            enable_multi_tool: raw.enable_multi_tool.unwrap_or(standard.enable_multi_tool),
+            enable_caching: raw.enable_caching.unwrap_or(standard.enable_caching),
+            cache_size: raw.cache_size.unwrap_or(standard.cache_size),
+            cache_ttl: raw.cache_ttl.map_or(standard.cache_ttl, Duration::from_secs),
+            semantic_search: self.semantic_search(raw.semantic_search.unwrap_or_default()),
+            clarification: clarification(&raw.clarification.unwrap_or_default()),
+            performance: performance(&raw.performance.unwrap_or_default()),
+        }
+    }
+
+    fn semantic_search(&self, raw: RawSemanticSearch) -> SemanticSearch {
+        let standard = SemanticSearch::default();
+        let model = raw.model.map(|model| {
+            // A name is the built-in model; a path is a folder with weights.
+            if model.contains(['/', '\\']) || model.starts_with('~') {
+                resolve_path(&model, self.folder, &self.folders.home).to_string_lossy().into_owned()
+            } else {
+                model
+            }
+        });
+        SemanticSearch {
+            enabled: raw.enabled.unwrap_or(standard.enabled),
+            model: model.unwrap_or(standard.model),
+            similarity_threshold: raw.similarity_threshold.unwrap_or(standard.similarity_threshold),
+        }
+    }
+
+    fn tiers(&mut self) -> Vec<(String, u8)> {
+        let names: BTreeSet<&str> = self.server_members().map(|member| member.key.as_str()).collect();
+        let mut tiers = Vec::new();
+        for member in self.root.member("tiers").map_or(&[][..], |it| it.node.members()) {
+            let key = member.key.as_str();
+            let glob = if names.contains(key) {
+                format!("{key}__*")
+            } else if key.contains("__") || key.contains('*') {
+                key.to_owned()
+            } else {
+                let hint = did_you_mean(key, names.iter().copied());
+                let message = format!("`{key}` in `tiers` is neither a server, a tool nor a glob");
+                self.report.add(member.key_at, message, hint);
+                continue;
+            };
+            if let Some(Tier(tier)) = self.read(&member.node) {
+                tiers.push((glob, tier));
+            }
+        }
+        tiers
+    }
+
+    fn skills(&mut self) -> BTreeMap<String, Skill> {
+        let mut skills = BTreeMap::new();
+        for member in self.root.member("skills").map_or(&[][..], |it| it.node.members()) {
+            if let Some(RawSkill { when, instructions, tools }) = self.read(&member.node) {
+                skills.insert(member.key.clone(), Skill { when, instructions, tools });
+            }
+        }
+        skills
+    }
+
+    fn policy(&mut self) -> Policy {
+        let raw: RawPolicy = self.section("policy");
+        // The order of the file decides, which a sorted map does not keep.
+        let written = self.root.member("policy").and_then(|it| it.node.member("rateLimits"));
+        let in_order = written.map_or(&[][..], |it| it.node.members());
+        let limits = raw.rate_limits.unwrap_or_default();
+        let rate_limits = in_order
+            .iter()
+            .filter_map(|member| limits.get(&member.key).map(|limit| (member.key.clone(), limit.0)))
+            .collect();
+        Policy { deny: raw.deny, allow: raw.allow, rate_limits }
+    }
+
+    fn serve(&mut self) -> Serve {
+        let standard = Serve::default();
+        let raw: RawServe = self.section("serve");
+        let at = |key: &str| {
+            let member = self.root.member("serve").and_then(|it| it.node.member(key));
+            member.map_or(0, |it| it.node.span.start)
+        };
+        let (http_at, token_at) = (at("http"), at("token"));
+        let http = raw.http.as_deref().map_or(standard.http, |written| self.address(written, http_at));
+        if raw
+            .token
+            .as_ref()
+            .is_some_and(|token| token.is_empty() || !token.bytes().all(|it| it.is_ascii_graphic()))
+        {
+            let hint = "use letters, digits and signs, without spaces".to_owned();
+            self.report.add(token_at, "`token` in `serve` is empty or not usable in a header", Some(hint));
+        }
+        let unreadable = self.report.touches(&(http_at..http_at + 1)) || raw.token.is_some();
+        if !http.ip().is_loopback() && !unreadable {
+            let hint = "add \"token\": \"${TOOLYARD_TOKEN}\", or bind to 127.0.0.1".to_owned();
+            let message = format!("`{http}` can be reached from other machines, so `serve` needs a `token`");
+            self.report.add(http_at, message, Some(hint));
+        }
+        Serve {
+            surface: raw.surface.map(surface),
+            profiles: self.profiles(raw.profiles.unwrap_or_default()),
+            http,
+            token: raw.token,
+            allowed_hosts: raw.allowed_hosts.unwrap_or_default(),
+            body_bytes: raw.body_bytes.unwrap_or(standard.body_bytes),
+            concurrency: raw.concurrency.unwrap_or(standard.concurrency),
+            compact: raw.compact.unwrap_or(standard.compact),
+        }
+    }
+
+    fn address(&mut self, written: &str, at: usize) -> SocketAddr {
+        let numeric =
+            written.strip_prefix("localhost:").map(|port| format!("{}:{port}", Ipv4Addr::LOCALHOST));
+        numeric.as_deref().unwrap_or(written).parse().unwrap_or_else(|_| {
+            let hint = "write an address and a port, like \"127.0.0.1:8808\"".to_owned();
+            self.report.add(at, "`http` in `serve` is not an address to listen on", Some(hint));
+            Serve::default().http
+        })
+    }
+
+    fn profiles(&mut self, raw: BTreeMap<String, RawProfile>) -> BTreeMap<String, Profile> {
+        let root = self.root;
+        let written = root.member("serve").and_then(|it| it.node.member("profiles"));
+        raw.into_iter()
+            .filter_map(|(name, profile)| {
+                let member = written.and_then(|it| it.node.member(&name))?;
+                let fits = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
+                if !name.chars().all(fits) || name.starts_with('.') {
+                    let hint = "use letters, digits, `-`, `_` and `.`".to_owned();
+                    let message = format!("the profile `{name}` cannot be part of a URL");
+                    self.report.add(member.key_at, message, Some(hint));
+                }
+                self.profile(&name, member, profile).map(|profile| (name, profile))
+            })
+            .collect()
+    }
+
+    fn profile(&mut self, name: &str, member: &Member, raw: RawProfile) -> Option<Profile> {
+        let at = |key: &str| member.node.member(key).map_or(member.key_at, |it| it.node.span.start);
+        match (raw.transparent, raw.surface, raw.servers) {
+            (Some(server), None, None) => {
+                self.check_server(name, &server, at("transparent"));
+                Some(Profile::Transparent { server })
+            }
+            (Some(_), _, _) => {
+                let message = format!("the profile `{name}` has `transparent` beside other keys");
+                let hint = "a transparent profile passes one server through unchanged".to_owned();
+                self.report.add(at("transparent"), message, Some(hint));
+                None
+            }
+            (None, Some(named), servers) => {
+                let servers = servers.unwrap_or_default();
+                for server in &servers {
+                    self.check_server(name, server, at("servers"));
+                }
+                Some(Profile::Surface { surface: surface(named), servers })
+            }
+            (None, None, _) => {
+                let message = format!("the profile `{name}` has neither `surface` nor `transparent`");
+                self.report.add(member.key_at, message, None);
+                None
+            }
+        }
+    }
+
+    fn check_server(&mut self, profile: &str, server: &str, at: usize) {
+        if !self.server_members().any(|member| member.key == server) {
+            let hint = did_you_mean(server, self.server_members().map(|member| member.key.as_str()));
+            self.report.add(at, format!("the profile `{profile}` names an unknown server `{server}`"), hint);
+        } else if self.disabled.contains(server) {
+            let message = format!("the profile `{profile}` names the server `{server}`, which is disabled");
+            self.report.add(at, message, None);
+        }
+    }
+
+    fn store(&mut self) -> Store {
+        let raw: RawStore = self.section("store");
+        let folder: Option<PathBuf> =
+            raw.folder.map(|folder| resolve_path(&folder, self.folder, &self.folders.home));
+        Store { folder: folder.unwrap_or_else(|| self.folders.data.clone()) }
+    }
+}
+
+fn clarification(raw: &RawClarification) -> Clarification {
+    let standard = Clarification::default();
+    Clarification {
+        enabled: raw.enabled.unwrap_or(standard.enabled),
+        show_alternatives: raw.show_alternatives.unwrap_or(standard.show_alternatives),
+        explain_reasoning: raw.explain_reasoning.unwrap_or(standard.explain_reasoning),
+    }
+}
+
+fn performance(raw: &RawPerformance) -> Performance {
+    let standard = Performance::default();
+    Performance {
+        max_routing_time: raw.max_routing_time.map_or(standard.max_routing_time, Duration::from_millis),
+        timeout: raw.timeout_ms.map_or(standard.timeout, Duration::from_millis),
+        enable_metrics: raw.enable_metrics.unwrap_or(standard.enable_metrics),
+    }
+}
+
+fn surface(raw: RawSurface) -> Surface {
+    match raw {
+        RawSurface::Route => Surface::Route,
+        RawSurface::Toolset => Surface::Toolset,
+        RawSurface::Search => Surface::Search,
+        RawSurface::All => Surface::All,
+    }
+}

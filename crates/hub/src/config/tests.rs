@@ -1,0 +1,432 @@
+//! What a settings file may say, and what is said about its mistakes.
+
+mod files;
+mod mistakes;
+mod texts;
+
+use std::path::Path;
+
+use super::*;
+
+fn folders() -> Folders {
+    Folders { home: "/home/ana".into(), config: "/home/ana/.config/toolyard".into(), data: "/data".into() }
+}
+
+fn env(name: &str) -> Option<String> {
+    match name {
+        "TOKEN" => Some("s3cret".to_owned()),
+        "EMPTY" => Some(String::new()),
+        _ => None,
+    }
+}
+
+fn parsed(text: &str) -> Result<Config, Vec<Mistake>> {
+    parse(text, Path::new("/etc/yard/toolyard.json"), &env, &folders())
+}
+
+fn config(text: &str) -> Config {
+    parsed(text).unwrap_or_else(|mistakes| panic!("{}", shown(&mistakes)))
+}
+
+/// The mistakes as a person reads them, without the folder.
+fn mistakes(text: &str) -> String {
+    shown(&parsed(text).expect_err("the text has mistakes"))
+}
+
+fn shown(mistakes: &[Mistake]) -> String {
+    let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    lines.join("\n").replace("/etc/yard/", "")
+}
+
+fn server(text: &str) -> Server {
+    let text = format!(r#"{{ "mcpServers": {{ "it": {text} }} }}"#);
+    config(&text).servers.remove("it").expect("the server is there")
+}
+
+/// A file that uses every part.
+const WHOLE: &str = r#"{
+  "$schema": "./toolyard.schema.json",
+  // Pasted from elsewhere.
+  "mcpServers": {
+    "git": { "command": "uvx", "args": ["mcp-server-git"], "env": { "TOKEN": "${TOKEN}", "N": 3, "OFF": null } },
+    "docs": { "url": "https://example.com/mcp", "headers": { "Authorization": "Bearer ${TOKEN}" }, "timeout": 60000 },
+    "old": { "type": "sse", "url": "http://localhost:9000/sse", "auth": "off" },
+    "notes": { "builtin": "notes", "folder": "~/Notes", "lazy": false, "idleStop": "5m" },
+    "gone": { "command": "${NOT_SET}", "disabled": true },
+  },
+  "routing": { "confidenceThreshold": 0.6 },
+  "tiers": { "notes": 0, "git__*": 1, "docs__search": 2 },
+  "skills": { "release": { "when": "cutting a release", "instructions": "Tag first.", "tools": ["git__tag"] } },
+  "policy": { "deny": ["*__delete_*"], "rateLimits": { "docs__*": 30, "*": 600 } },
+  "serve": {
+    "surface": "search",
+    "http": "0.0.0.0:9000",
+    "token": "${TOKEN}",
+    "profiles": { "raw": { "transparent": "git" }, "desk": { "surface": "all", "servers": ["git", "docs"] } },
+  },
+  "store": { "folder": "state" },
+}"#;
+
+#[test]
+fn a_whole_file_is_read_and_its_secrets_are_not_shown() {
+    let config = config(WHOLE);
+    let shown = format!("{config:#?}");
+    assert!(!shown.contains("s3cret"), "{shown}");
+    insta::assert_snapshot!(shown, @r#"
+    Config {
+        servers: {
+            "docs": Server {
+                transport: Http {
+                    url: https://example.com/mcp,
+                    headers: {
+                        "Authorization": …,
+                    },
+                    auth: Automatic {
+                        client_id: None,
+                        client_secret: None,
+                        scopes: [],
+                    },
+                },
+                lazy: true,
+                idle_stop: None,
+                limits: Limits {
+                    start: 30s,
+                    call: 60s,
+                    message_bytes: 16777216,
+                    nesting: 127,
+                    tools: 5000,
+                    pages: 100,
+                    name_chars: 128,
+                    description_chars: 16384,
+                },
+            },
+            "git": Server {
+                transport: Stdio {
+                    command: "uvx",
+                    args: (1),
+                    env: {
+                        "N": …,
+                        "TOKEN": …,
+                    },
+                    cwd: None,
+                },
+                lazy: true,
+                idle_stop: None,
+                limits: Limits {
+                    start: 30s,
+                    call: 5s,
+                    message_bytes: 16777216,
+                    nesting: 127,
+                    tools: 5000,
+                    pages: 100,
+                    name_chars: 128,
+                    description_chars: 16384,
+                },
+            },
+            "notes": Server {
+                transport: Builtin(
+                    Notes {
+                        folder: "/home/ana/Notes",
+                    },
+                ),
+                lazy: false,
+                idle_stop: Some(
+                    300s,
+                ),
+                limits: Limits {
+                    start: 30s,
+                    call: 5s,
+                    message_bytes: 16777216,
+                    nesting: 127,
+                    tools: 5000,
+                    pages: 100,
+                    name_chars: 128,
+                    description_chars: 16384,
+                },
+            },
+            "old": Server {
+                transport: Sse {
+                    url: http://localhost:9000/sse,
+                    headers: {},
+                    auth: Off,
+                },
+                lazy: true,
+                idle_stop: None,
+                limits: Limits {
+                    start: 30s,
+                    call: 5s,
+                    message_bytes: 16777216,
+                    nesting: 127,
+                    tools: 5000,
+                    pages: 100,
+                    name_chars: 128,
+                    description_chars: 16384,
+                },
+            },
+        },
+        routing: Routing {
+            confidence_threshold: 0.6,
+            max_candidates: 5,
+            enable_multi_tool: true,
+            enable_caching: true,
+            cache_size: 1000,
+            cache_ttl: 3600s,
+            semantic_search: SemanticSearch {
+                enabled: true,
+                model: "all-MiniLM-L6-v2",
+                similarity_threshold: 0.75,
+            },
+            clarification: Clarification {
+                enabled: true,
+                show_alternatives: 3,
+                explain_reasoning: true,
+            },
+            performance: Performance {
+                max_routing_time: 100ms,
+                timeout: 5s,
+                enable_metrics: true,
+            },
+        },
+        tiers: [
+            (
+                "notes__*",
+                0,
+            ),
+            (
+                "git__*",
+                1,
+            ),
+            (
+                "docs__search",
+                2,
+            ),
+        ],
+        skills: {
+            "release": Skill {
+                when: "cutting a release",
+                instructions: "Tag first.",
+                tools: [
+                    "git__tag",
+                ],
+            },
+        },
+        policy: Policy {
+            deny: [
+                "*__delete_*",
+            ],
+            allow: [],
+            rate_limits: [
+                (
+                    "docs__*",
+                    30,
+                ),
+                (
+                    "*",
+                    600,
+                ),
+            ],
+        },
+        serve: Serve {
+            surface: Some(
+                Search,
+            ),
+            profiles: {
+                "desk": Surface {
+                    surface: All,
+                    servers: [
+                        "git",
+                        "docs",
+                    ],
+                },
+                "raw": Transparent {
+                    server: "git",
+                },
+            },
+            http: 0.0.0.0:9000,
+            token: Some(
+                …,
+            ),
+            allowed_hosts: [],
+            body_bytes: 4194304,
+            concurrency: 256,
+            compact: false,
+        },
+        store: Store {
+            folder: "/etc/yard/state",
+        },
+    }
+    "#);
+}
+
+#[test]
+fn secrets_are_kept_as_they_are() {
+    let config = config(WHOLE);
+    let Transport::Stdio { env, .. } = &config.servers["git"].transport else { panic!("git is a command") };
+    assert_eq!(env["TOKEN"], "s3cret");
+    assert_eq!(config.serve.token.as_deref(), Some("s3cret"));
+}
+
+#[test]
+fn a_file_of_another_client_is_a_configuration() {
+    let config = config(r#"{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}"#);
+    assert_eq!(config.servers.keys().collect::<Vec<_>>(), ["time"]);
+    assert_eq!(config.store.folder, Path::new("/data"));
+    assert_eq!(config.serve, Serve::default());
+}
+
+#[test]
+fn no_file_at_all_means_the_built_in_servers() {
+    let config = default(&folders());
+    assert_eq!(config.servers["time"].transport, Transport::Builtin(Kind::Time));
+    let notes = Transport::Builtin(Kind::Notes { folder: "/data/vault".into() });
+    assert_eq!(config.servers["notes"].transport, notes);
+}
+
+#[test]
+fn keys_that_clients_write_are_accepted() {
+    for entry in [
+        r#"{ "command": "x", "alwaysAllow": ["a"], "disabled": false, "autoApprove": [] }"#,
+        r#"{ "type": "stdio", "command": "x", "gallery": "https://g", "version": "1.0", "dev": { "watch": "*" } }"#,
+        r#"{ "httpUrl": "https://example.com/mcp", "trust": true, "includeTools": ["a"], "timeout": 30000 }"#,
+        r#"{ "serverUrl": "https://example.com/mcp", "headers": {} }"#,
+        r#"{ "type": "http", "url": "https://example.com/mcp", "oauth": { "clientId": "a", "callbackPort": 80 } }"#,
+        r#"{ "type": "streamableHttp", "url": "https://example.com/mcp", "auth": { "CLIENT_ID": "a" } }"#,
+        r#"{ "type": "streamable-http", "url": "https://example.com/mcp", "description": "d", "icon": "i" }"#,
+        r#"{ "source": "custom", "command": "x", "args": [], "env": {}, "settings": {} }"#,
+        r#"{ "type": "local", "command": "x", "tools": ["*"] }"#,
+    ] {
+        server(entry);
+    }
+}
+
+#[test]
+fn tools_that_a_client_switched_off_stay_off() {
+    let text = r#"{ "mcpServers": { "git": { "command": "x", "disabledTools": ["push"], "excludeTools": ["reset"] } } }"#;
+    assert_eq!(config(text).policy.deny, ["git__push", "git__reset"]);
+}
+
+#[test]
+fn paths_start_in_the_folder_of_the_file() {
+    let stdio = |text: &str| match server(text).transport {
+        Transport::Stdio { command, cwd, .. } => (command, cwd),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        stdio(r#"{ "command": "./bin/server", "cwd": "work" }"#),
+        ("/etc/yard/bin/server".to_owned(), Some("/etc/yard/work".into()))
+    );
+    assert_eq!(
+        stdio(r#"{ "command": "~/bin/server", "cwd": "~" }"#),
+        ("/home/ana/bin/server".to_owned(), Some("/home/ana".into()))
+    );
+    assert_eq!(
+        stdio(r#"{ "command": "npx", "cwd": "${workspaceFolder}/a" }"#),
+        ("npx".to_owned(), Some("/etc/yard/a".into()))
+    );
+}
+
+#[test]
+fn references_to_the_environment_are_expanded() {
+    let args = |args: &str| match server(&format!(r#"{{ "command": "x", "args": [{args}] }}"#)).transport {
+        Transport::Stdio { args, .. } => args.join("|"),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(args(r#""${TOKEN}", "${env:TOKEN}", "a${TOKEN}b""#), "s3cret|s3cret|as3cretb");
+    assert_eq!(args(r#""${NOT_SET:-x:y}", "${EMPTY:-full}", "${EMPTY}", "${NOT_SET:-}""#), "x:y|full||");
+    assert_eq!(args(r#""$${TOKEN}", "$$", "$HOME", "a$", "${userHome}""#), "${TOKEN}|$|$HOME|a$|/home/ana");
+}
+
+#[test]
+fn limits_have_defaults_and_can_be_set() {
+    assert_eq!(server(r#"{ "command": "x" }"#).limits, Limits::default());
+    let limits =
+        server(r#"{ "command": "x", "timeout": 9000, "limits": { "startMs": 10, "nesting": 64 } }"#).limits;
+    let expected = Limits {
+        call: Duration::from_secs(9),
+        start: Duration::from_millis(10),
+        nesting: 64,
+        ..Limits::default()
+    };
+    assert_eq!(limits, expected);
+}
+
+#[test]
+fn authorisation_is_automatic_unless_switched_off() {
+    let auth =
+        |entry: &str| match server(&format!(r#"{{ "url": "https://example.com", {entry} }}"#)).transport {
+            Transport::Http { auth, .. } => auth,
+            other => panic!("{other:?}"),
+        };
+    let automatic = |id: Option<&str>, secret: Option<&str>, scopes: &[&str]| Auth::Automatic {
+        client_id: id.map(str::to_owned),
+        client_secret: secret.map(str::to_owned),
+        scopes: scopes.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    assert_eq!(auth(r#""headers": {}"#), automatic(None, None, &[]));
+    assert_eq!(auth(r#""auth": "off""#), Auth::Off);
+    assert_eq!(
+        auth(r#""oauth": { "clientId": "a", "scopes": "x y" }"#),
+        automatic(Some("a"), None, &["x", "y"])
+    );
+    assert_eq!(
+        auth(r#""auth": { "clientId": "a", "clientSecret": "b", "scopes": ["x"] }"#),
+        automatic(Some("a"), Some("b"), &["x"])
+    );
+}
+
+#[test]
+fn r14_the_routing_block_of_the_seed_is_accepted_with_every_key() {
+    let seed = r#"{ "routing": {
+        "confidenceThreshold": 0.7, "maxCandidates": 5, "enableMultiTool": true, "enableCaching": true,
+        "cacheSize": 1000, "cacheTTL": 3600,
+        "semanticSearch": { "enabled": false, "model": "all-MiniLM-L6-v2", "similarityThreshold": 0.75 },
+        "clarification": { "enabled": true, "showAlternatives": 3, "explainReasoning": true },
+        "performance": { "maxRoutingTime": 100, "timeoutMs": 5000, "enableMetrics": true } } }"#;
+    let semantic_search = SemanticSearch { enabled: false, ..SemanticSearch::default() };
+    assert_eq!(config(seed).routing, Routing { semantic_search, ..Routing::default() });
+}
+
+#[test]
+fn r14_without_the_block_semantic_search_is_on() {
+    assert!(config("{}").routing.semantic_search.enabled);
+    assert!(config(r#"{ "routing": { "maxCandidates": 3 } }"#).routing.semantic_search.enabled);
+}
+
+#[test]
+fn r14_every_key_of_the_routing_block_does_something() {
+    let changed = r#"{ "routing": {
+        "confidenceThreshold": 0.5, "maxCandidates": 9, "enableMultiTool": false, "enableCaching": false,
+        "cacheSize": 10, "cacheTTL": 60,
+        "semanticSearch": { "enabled": false, "model": "./weights", "similarityThreshold": 0.5 },
+        "clarification": { "enabled": false, "showAlternatives": 2, "explainReasoning": false },
+        "performance": { "maxRoutingTime": 50, "timeoutMs": 700, "enableMetrics": false } },
+        "mcpServers": { "a": { "command": "a" }, "b": { "command": "b", "timeout": 8000 } } }"#;
+    let config = config(changed);
+    insta::assert_debug_snapshot!(config.routing, @r#"
+    Routing {
+        confidence_threshold: 0.5,
+        max_candidates: 9,
+        enable_multi_tool: false,
+        enable_caching: false,
+        cache_size: 10,
+        cache_ttl: 60s,
+        semantic_search: SemanticSearch {
+            enabled: false,
+            model: "/etc/yard/weights",
+            similarity_threshold: 0.5,
+        },
+        clarification: Clarification {
+            enabled: false,
+            show_alternatives: 2,
+            explain_reasoning: false,
+        },
+        performance: Performance {
+            max_routing_time: 50ms,
+            timeout: 700ms,
+            enable_metrics: false,
+        },
+    }
+    "#);
+    assert_eq!(config.servers["a"].limits.call, Duration::from_millis(700));
+    assert_eq!(config.servers["b"].limits.call, Duration::from_millis(8000));
+}

@@ -1,0 +1,220 @@
+//! What is said about mistakes.
+
+use super::{config, mistakes, parsed};
+
+#[test]
+fn r14_a_wrong_key_in_the_routing_block_names_its_place() {
+    insta::assert_snapshot!(mistakes(
+        r#"{ "routing": {
+  "confidenceTreshold": 0.5,
+  "maxCandidates": 0,
+  "cacheTTL": "3600",
+  "semanticSearch": { "similarityThreshold": 7, "modle": "x", "enabled": "true" },
+} }"#), @"
+    toolyard.json:2:3: unknown key `confidenceTreshold` in `routing`
+      hint: did you mean `confidenceThreshold`?
+    toolyard.json:3:20: `maxCandidates` in `routing` must be between 1 and 100, not 0
+      hint: how many tools are considered at most; 5 by default
+    toolyard.json:4:15: `cacheTTL` in `routing` must be a whole number, not a string
+      hint: write 3600 without quotes
+    toolyard.json:5:46: `similarityThreshold` in `routing.semanticSearch` must be between 0 and 1, not 7
+      hint: how alike request and tool must be; 0.75 by default
+    toolyard.json:5:49: unknown key `modle` in `routing.semanticSearch`
+      hint: did you mean `model`?
+    toolyard.json:5:74: `enabled` in `routing.semanticSearch` must be true or false, not a string
+      hint: write true without quotes
+    ");
+}
+
+#[test]
+fn every_mistake_is_reported_at_once() {
+    insta::assert_snapshot!(mistakes(
+        r#"{
+  "mcpServers": {
+    "git": { "comand": "git", "args": "serve" },
+    "both": { "command": "x", "url": "https://example.com" },
+    "none": {},
+    "": { "command": "x" },
+    "kind": { "type": "htp", "url": "https://example.com" },
+    "mixed": { "type": "http", "command": "x" },
+    "unset": { "command": "x", "env": { "KEY": "${API_KEY}", "INPUT": "${input:api-key}", "OPEN": "${A" } },
+    "url": { "url": "example.com/mcp" },
+    "ws": { "url": "ws://example.com/mcp" },
+    "header": { "url": "https://example.com", "headers": { "a b": "c", "d": "e\nf" } },
+    "time": { "builtin": "clock" },
+    "idle": { "command": "x", "idleStop": "5 weeks", "timeout": 60, "limits": { "pages": -1, "nesting": 500 } },
+    "auth": { "url": "https://example.com", "auth": "of" },
+    "secret": { "url": "https://example.com", "auth": { "clientSecret": "s" } },
+    "git": { "command": "x" },
+    "number": { "command": 5, "args": [1], "env": { "A": [] }, "lazy": "no" },
+    "file": { "command": "x", "envFile": "no.env" },
+    "folder": { "command": "x", "folder": "f" }
+  },
+  "tiers": { "gti": 0, "git": 7, "a__*": "1" },
+  "skills": { "s": { "instructions": "x" } },
+  "policy": { "rateLimits": { "*": 0 } },
+  "serve": {
+    "surface": "everything", "http": "8808",
+    "profiles": { "a/b": { "surface": "all" }, "t": { "transparent": "gitt" }, "e": {}, "l": { "surface": "all", "servers": ["kindd"] } }
+  },
+  "stroe": {}
+}"#), @r#"
+    toolyard.json:3:14: unknown key `comand` in server `git`
+      hint: did you mean `command`?
+    toolyard.json:3:39: `args` in server `git` must be a list, not a string
+      hint: put it in brackets: ["…"]
+    toolyard.json:4:38: server `both` has both `command` and `url`
+      hint: keep the one you want and delete the other
+    toolyard.json:5:5: server `none` has neither `command` nor `url`
+      hint: add a `command` to run, or a `url` to connect to
+    toolyard.json:6:5: an empty name in `mcpServers`
+    toolyard.json:7:23: `type` in server `kind` cannot be `htp`
+      hint: did you mean `http`?
+    toolyard.json:8:24: the `type` of server `mixed` needs a `url`
+      hint: delete `type`: it is clear from the other keys
+    toolyard.json:9:48: the environment variable `API_KEY` is not set
+      hint: set it, or give a default: `${API_KEY:-value}`
+    toolyard.json:9:71: `${input:api-key}` asks a person, which a hub cannot do
+      hint: put the value in an environment variable and write `${API_KEY}`
+    toolyard.json:9:99: `${` has no closing `}`
+      hint: write `$${` for the characters themselves
+    toolyard.json:10:21: the `url` of server `url` is not usable: relative URL without a base
+      hint: write it like "https://example.com/mcp"
+    toolyard.json:11:20: the `url` of server `ws` is not usable: `ws` is not http or https
+      hint: write it like "https://example.com/mcp"
+    toolyard.json:12:67: `a b` is not the name of a header
+    toolyard.json:12:77: the header `d` has a line break or control character in it
+    toolyard.json:13:26: `builtin` in server `time` cannot be `clock`
+      hint: one of `time`, `notes`
+    toolyard.json:14:65: `timeout` in server `idle` must be between 1000 and 86400000, not 60
+      hint: the time a call may take, in milliseconds; `limits.callMs` can be shorter than a second
+    toolyard.json:14:90: `pages` in `limits` of server `idle` must be between 1 and 100000, not -1
+      hint: pages of one listing; 100 by default
+    toolyard.json:14:105: `nesting` in `limits` of server `idle` must be between 8 and 127, not 500
+      hint: levels of nesting in one message; 127 by default
+    toolyard.json:15:53: `auth` in server `auth` cannot be `of`
+      hint: did you mean `off`?
+    toolyard.json:16:55: server `secret` has a client secret without a client id
+      hint: add `clientId`
+    toolyard.json:17:5: the key `git` is written twice
+      hint: keep one of the two
+    toolyard.json:18:28: `command` in server `number` must be a string, not a number
+      hint: write "5"
+    toolyard.json:18:40: `args[0]` in server `number` must be a string, not a number
+      hint: write "1"
+    toolyard.json:18:58: `A` in `env` of server `number` must be a string, a number, true or false, not a list
+    toolyard.json:18:72: `lazy` in server `number` must be true or false, not a string
+    toolyard.json:19:42: `envFile` of server `file` cannot be read: No such file or directory (os error 2)
+      hint: it is looked for at no.env
+    toolyard.json:20:43: `folder` is only for the built-in `notes`
+    toolyard.json:22:14: `gti` in `tiers` is neither a server, a tool nor a glob
+      hint: did you mean `git`?
+    toolyard.json:22:31: `git` in `tiers` must be between 0 and 2, not 7
+      hint: 0 essential, 1 utility, 2 fallback
+    toolyard.json:22:42: `a__*` in `tiers` must be a whole number, not a string
+      hint: write 1 without quotes
+    toolyard.json:23:20: `when` is missing in `skills.s`
+    toolyard.json:24:36: `*` in `policy.rateLimits` must be between 1 and 1000000, not 0
+      hint: calls per minute
+    toolyard.json:26:16: `surface` in `serve` cannot be `everything`
+      hint: one of `route`, `toolset`, `search`, `all`
+    toolyard.json:26:38: `http` in `serve` is not an address to listen on
+      hint: write an address and a port, like "127.0.0.1:8808"
+    toolyard.json:27:19: the profile `a/b` cannot be part of a URL
+      hint: use letters, digits, `-`, `_` and `.`
+    toolyard.json:27:70: the profile `t` names an unknown server `gitt`
+      hint: did you mean `git`?
+    toolyard.json:27:80: the profile `e` has neither `surface` nor `transparent`
+    toolyard.json:27:125: the profile `l` names an unknown server `kindd`
+      hint: did you mean `kind`?
+    toolyard.json:29:3: unknown key `stroe` at the top level
+      hint: did you mean `store`?
+    "#);
+}
+
+#[test]
+fn syntax_errors_have_a_place() {
+    let all: Vec<String> = [
+        "",
+        "  // nothing\n",
+        "{",
+        "{ \"a\" }",
+        "{\n  \"a\": 1\n  \"b\": 2\n}",
+        "{ 'a': 1 }",
+        "[]",
+        "{} {}",
+        "{ \"a\": 1e999 }",
+    ]
+    .map(mistakes)
+    .into();
+    insta::assert_snapshot!(all.join("\n"), @"
+    toolyard.json:1:1: the file is empty
+      hint: an empty configuration is written `{}`
+    toolyard.json:1:1: the file is empty
+      hint: an empty configuration is written `{}`
+    toolyard.json:1:1: unterminated object
+    toolyard.json:1:7: expected colon after the string or word in object property
+    toolyard.json:2:9: expected comma
+    toolyard.json:1:3: single-quoted strings are not allowed
+    toolyard.json:1:1: the file must be an object, not a list
+    toolyard.json:1:4: text cannot contain more than one JSON value
+    toolyard.json:1:3: unknown key `a` at the top level
+    toolyard.json:1:8: `1e999` is too large for a number
+    ");
+}
+
+#[test]
+fn an_address_of_the_network_needs_a_token() {
+    insta::assert_snapshot!(mistakes(r#"{ "serve": { "http": "0.0.0.0:8808" } }"#), @r#"
+    toolyard.json:1:22: `0.0.0.0:8808` can be reached from other machines, so `serve` needs a `token`
+      hint: add "token": "${TOOLYARD_TOKEN}", or bind to 127.0.0.1
+    "#);
+    insta::assert_snapshot!(mistakes(r#"{ "serve": { "http": "[::]:8808", "token": "" } }"#), @"
+    toolyard.json:1:44: `token` in `serve` is empty or not usable in a header
+      hint: use letters, digits and signs, without spaces
+    ");
+    assert_eq!(
+        config(r#"{ "serve": { "http": "localhost:1" } }"#).serve.http,
+        "127.0.0.1:1".parse().unwrap()
+    );
+    assert_eq!(config(r#"{ "serve": { "http": "[::1]:1" } }"#).serve.http, "[::1]:1".parse().unwrap());
+}
+
+#[test]
+fn a_disabled_server_cannot_be_a_profile() {
+    let text = r#"{ "mcpServers": { "a": { "command": "x", "enabled": false } },
+                    "serve": { "profiles": { "p": { "transparent": "a" } } } }"#;
+    insta::assert_snapshot!(mistakes(text), @"toolyard.json:2:68: the profile `p` names the server `a`, which is disabled");
+}
+
+#[test]
+fn a_file_that_is_too_large_or_too_deep_is_a_mistake() {
+    let large = format!("{{}}{}", " ".repeat(4 * 1024 * 1024));
+    let deep = format!("{}{}", "[".repeat(101), "]".repeat(101));
+    let deeper = "{\"a\":".repeat(100_000);
+    insta::assert_snapshot!([&large, &deep, &deeper].map(|text| mistakes(text)).join("\n"), @"
+    toolyard.json:1:1: the file has 4194306 bytes; at most 4194304 are read
+    toolyard.json:1:1: the file must be an object, not a list
+    toolyard.json:1:101: more than 100 levels of nesting
+    toolyard.json:1:1282: maximum nesting depth exceeded
+    ");
+}
+
+#[test]
+fn a_hundred_mistakes_are_enough() {
+    let text = format!("{{ {} }}", (0..150).map(|n| format!("\"k{n}\": 0")).collect::<Vec<_>>().join(", "));
+    let mistakes = parsed(&text).unwrap_err();
+    assert_eq!(mistakes.len(), 101);
+    assert_eq!(mistakes[100].message, "and 50 more mistakes");
+}
+
+#[test]
+fn a_mistake_does_not_show_what_a_reference_stands_for() {
+    let text = r#"{ "mcpServers": { "a": { "url": "https://example.com", "type": "${TOKEN}", "auth": "${TOKEN}" } } }"#;
+    insta::assert_snapshot!(mistakes(text), @"
+    toolyard.json:1:64: `type` in server `a` cannot be `${TOKEN}`
+      hint: one of `stdio`, `local`, `http`, `streamable-http`, `streamableHttp`, `streamable_http`, `sse`, `builtin`
+    toolyard.json:1:84: `auth` in server `a` cannot be `${TOKEN}`
+      hint: one of `off`, `auto`
+    ");
+}
