@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use toolyard_core::tool::{Effect, Tool};
 
-use crate::caller::{Caller, Era};
+use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Limits, Transport};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::{Live, Snapshot};
@@ -18,7 +18,9 @@ use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
 use crate::seal::Seal;
 use crate::store::{self, ServerStatus, Status, Store};
-use crate::upstream::{Audience, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream};
+use crate::upstream::{
+    Audience, Changes, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream,
+};
 use crate::vault::{Keyring, Vault};
 
 /// A server that is still being learnt after this long no longer keeps the next one waiting.
@@ -84,13 +86,20 @@ struct Written {
     faults: BTreeMap<Arc<str>, String>,
 }
 
+/// What is to be kept of what was learnt.
+struct Learned {
+    server: Arc<str>,
+    fingerprint: String,
+    listing: Arc<Listing>,
+}
+
 impl Board {
     fn publish(&self, written: &Written) {
         self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
     }
 
     /// Takes what was learnt; returns what is to be kept when it is new.
-    fn learn(&self, learnt: Learnt) -> Option<(Arc<str>, String, Arc<Listing>)> {
+    fn learn(&self, learnt: Learnt) -> Option<(Learned, Changes)> {
         let mut written = self.written.lock().expect("no holder panics");
         let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
         match learnt.listing {
@@ -100,13 +109,11 @@ impl Board {
             }
             Ok(listing) => {
                 written.faults.remove(&learnt.server);
-                let known = written.listings.get(&learnt.server);
-                if known.is_some_and(|known| known.offers_the_same(&listing)) {
-                    return None;
-                }
+                let changes =
+                    listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
                 written.listings.insert(Arc::clone(&learnt.server), Arc::clone(&listing));
                 self.publish(&written);
-                Some((learnt.server, fingerprint, listing))
+                Some((Learned { server: learnt.server, fingerprint, listing }, changes))
             }
         }
     }
@@ -128,7 +135,11 @@ impl Hub {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
             http: crate::upstream::http_client(),
             vault: Vault::open(&folder, Keyring::system()),
-            audience: Audience { news: broadcast::Sender::new(NEWS), sole: Arc::default() },
+            audience: Audience {
+                news: broadcast::Sender::new(NEWS),
+                sole: Arc::default(),
+                abilities: Arc::default(),
+            },
             learnt,
             logs,
         };
@@ -199,7 +210,7 @@ impl Hub {
         let policy = Arc::new(Policy::new(config.policy.clone()));
         *self.settings.write().expect("no holder panics") =
             Settings { config: Arc::new(config), policy, upstreams };
-        let _ = self.around.audience.news.send(News::Catalog);
+        let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
         }
@@ -243,6 +254,11 @@ impl Hub {
     /// Names the only client there can be, which may then be asked outside of its requests.
     pub fn set_sole_client(&self, caller: Option<Arc<Caller>>) {
         *self.around.audience.sole.lock().expect("no holder panics") = caller;
+    }
+
+    /// Notes what a session client can be asked.
+    pub fn welcome(&self, client: &Client) {
+        self.around.audience.welcome(&client.capabilities);
     }
 
     /// Whether clients may see a tool.
@@ -459,11 +475,11 @@ async fn write_down(
         let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
         // Gathering tens of thousands of tools takes a while; others are served meanwhile.
         let writing = tokio::task::spawn_blocking(move || {
-            if let Some((server, fingerprint, listing)) = board.learn(learnt) {
-                if let Err(err) = store.keep_listing(&server, &fingerprint, &listing) {
-                    tracing::warn!(server = %server, "{err}; it will be learnt again after a restart");
+            if let Some((it, changes)) = board.learn(learnt) {
+                if let Err(err) = store.keep_listing(&it.server, &it.fingerprint, &it.listing) {
+                    tracing::warn!(server = %it.server, "{err}; it will be learnt again after a restart");
                 }
-                let _ = news.send(News::Catalog);
+                let _ = news.send(News::Catalog(changes));
             }
         });
         let _ = writing.await;

@@ -9,11 +9,11 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::answer::Request;
-use super::subscribe::{CHANGES, Watching, lists_follow_the_catalog};
+use super::subscribe::{Watching, announcements, lists_follow_the_catalog};
 use super::{Reception, View, era};
 use crate::caller::{Answer, Caller, Client, Questions};
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line};
-use crate::upstream::News;
+use crate::upstream::{Changes, News};
 
 /// A session. Nothing in it is shared with another.
 #[derive(Debug)]
@@ -145,14 +145,8 @@ impl Session {
         let mut news = self.reception.hub.news();
         loop {
             match news.recv().await {
-                Ok(News::Catalog) | Err(RecvError::Lagged(_)) => {
-                    let follows = lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
-                    for (key, method) in CHANGES {
-                        if follows || key != "toolsListChanged" {
-                            self.tell(method, None);
-                        }
-                    }
-                }
+                Ok(News::Catalog(changes)) => self.tell_changes(changes),
+                Err(RecvError::Lagged(_)) => self.tell_changes(Changes::ALL),
                 Ok(News::Resource { server, params }) => {
                     if self.watching.wants(&server, &params) {
                         self.tell("notifications/resources/updated", Some(&params));
@@ -160,6 +154,13 @@ impl Session {
                 }
                 Err(RecvError::Closed) => return,
             }
+        }
+    }
+
+    fn tell_changes(&self, changes: Changes) {
+        let tools_follow = lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
+        for (_, method) in announcements(changes, tools_follow) {
+            self.tell(method, None);
         }
     }
 

@@ -13,7 +13,7 @@ use super::{Reception, View, offers};
 use crate::caller::{Answer, Caller, Era};
 use crate::config::Surface;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
-use crate::upstream::{News, Repeat};
+use crate::upstream::{Changes, News, Repeat};
 
 /// A server's resource.
 pub(crate) type Watched = (Arc<str>, String);
@@ -179,12 +179,14 @@ pub(crate) async fn listen(request: Request) -> Answer {
     acknowledged.set("notifications", raw(&granted));
     tell("notifications/subscriptions/acknowledged", acknowledged);
     loop {
-        match news.recv().await {
-            Ok(News::Catalog) | Err(RecvError::Lagged(_)) => {
-                for (key, method) in CHANGES {
-                    let is_fixed = key == "toolsListChanged"
-                        && !lists_follow_the_catalog(&request.reception, &request.view, &request.caller);
-                    if wants(key) && !is_fixed {
+        let heard = news.recv().await;
+        match heard {
+            Ok(News::Catalog(_)) | Err(RecvError::Lagged(_)) => {
+                let changes = if let Ok(News::Catalog(changes)) = heard { changes } else { Changes::ALL };
+                let tools_follow =
+                    lists_follow_the_catalog(&request.reception, &request.view, &request.caller);
+                for (key, method) in announcements(changes, tools_follow) {
+                    if wants(key) {
                         tell(method, Fields::default());
                     }
                 }
@@ -198,12 +200,18 @@ pub(crate) async fn listen(request: Request) -> Answer {
     }
 }
 
-/// The announcements of changed lists, by the name of their wish.
-pub(crate) const CHANGES: [(&str, &str); 3] = [
-    ("toolsListChanged", "notifications/tools/list_changed"),
-    ("promptsListChanged", "notifications/prompts/list_changed"),
-    ("resourcesListChanged", "notifications/resources/list_changed"),
-];
+/// Returns the announcements that changes call for, each with the name of the wish to hear it.
+pub(crate) fn announcements(
+    changes: Changes,
+    tools_follow: bool,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = [
+        (changes.tools && tools_follow, "toolsListChanged", "notifications/tools/list_changed"),
+        (changes.prompts, "promptsListChanged", "notifications/prompts/list_changed"),
+        (changes.resources, "resourcesListChanged", "notifications/resources/list_changed"),
+    ];
+    all.into_iter().filter(|(is_due, _, _)| *is_due).map(|(_, wish, method)| (wish, method))
+}
 
 /// Whether the tools that a client sees change with the catalog.
 pub(crate) fn lists_follow_the_catalog(reception: &Reception, view: &View, caller: &Caller) -> bool {

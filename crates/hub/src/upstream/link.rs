@@ -302,6 +302,8 @@ impl Link {
                     caller.log(&params);
                 }
             }
+            // Answers the hub's own subscriptions; clients have theirs from the hub.
+            "notifications/subscriptions/acknowledged" => {}
             _ => {
                 if let Some(caller) = self.addressee(scope) {
                     caller.notify(method, params.as_deref());

@@ -85,6 +85,7 @@ impl Visits {
     }
 
     fn insert(&self, reception: &Arc<Reception>, view: View, client: Client, id: String) -> Arc<Visit> {
+        reception.hub.welcome(&client);
         let (lines, outgoing) = mpsc::channel(QUEUE);
         let session = Arc::new(Session::new(reception, view, client, lines));
         let relay = Arc::clone(&session);
