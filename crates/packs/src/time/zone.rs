@@ -54,6 +54,13 @@ static CITIES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     cities
 });
 
+/// Everything that a person may have meant: cities, whole zone names, other places.
+static NAMES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let whole = CITIES.iter().map(|(_, zone)| (plain(zone), zone.clone()));
+    let places = PLACES.iter().map(|(place, zone)| ((*place).to_owned(), (*zone).to_owned()));
+    CITIES.iter().cloned().chain(whole).chain(places).collect()
+});
+
 impl Zone {
     /// Returns the zone of this computer.
     pub(super) fn local(tz: &TimeZone) -> Self {
@@ -184,16 +191,14 @@ fn nearest(wanted: &str) -> String {
     if 64 < wanted.len() {
         return String::new();
     }
-    let allowed = (wanted.chars().count() / 3).clamp(1, 3);
-    let places = PLACES.iter().map(|(place, zone)| (*place, *zone));
-    let cities = CITIES.iter().map(|(city, zone)| (city.as_str(), zone.as_str()));
-    let mut near: Vec<(usize, &str)> = Vec::new();
-    for (place, zone) in cities.chain(places) {
-        let by_city = strsim::osa_distance(wanted, place);
-        let by_name = strsim::osa_distance(wanted, &plain(zone));
-        near.push((by_city.min(by_name), zone));
-    }
-    near.retain(|(distance, _)| *distance <= allowed);
+    let length = wanted.chars().count();
+    let allowed = (length / 3).clamp(1, 3);
+    let mut near: Vec<(usize, &str)> = NAMES
+        .iter()
+        .filter(|(name, _)| name.chars().count().abs_diff(length) <= allowed)
+        .map(|(name, zone)| (strsim::osa_distance(wanted, name), zone.as_str()))
+        .filter(|(distance, _)| *distance <= allowed)
+        .collect();
     near.sort_unstable();
     let mut zones: Vec<&str> = Vec::new();
     for (_, zone) in near {
