@@ -118,7 +118,8 @@ impl Vault {
             let inside = match fs::read_dir(&folder) {
                 Ok(inside) => inside,
                 Err(error) => {
-                    listing.skipped.push((prefix, error.to_string()));
+                    let name = if prefix.is_empty() { "." } else { &prefix };
+                    listing.skipped.push((shown(name), error.to_string()));
                     continue;
                 }
             };
