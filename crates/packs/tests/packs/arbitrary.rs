@@ -274,7 +274,21 @@ fn path_like() -> impl Strategy<Value = String> {
         "md",
     ]);
     let parts = prop::collection::vec(part, 0..6);
+    let known = prop::sample::select(vec![
+        "up",
+        "up/deeper",
+        "up/canary.md",
+        "up/canary",
+        "up/notes/Home/Garden.md",
+        "../canary.md",
+        "Home/../../canary",
+        "canary",
+        "Canary",
+        "Home/Garden.md",
+        "garden",
+    ]);
     prop_oneof![
+        known.prop_map(str::to_owned),
         parts.clone().prop_map(|it| it.join("/")),
         parts.clone().prop_map(|it| it.join("\\")),
         parts.prop_map(|it| format!("/{}", it.join("/"))),
