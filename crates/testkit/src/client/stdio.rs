@@ -24,7 +24,8 @@ pub(super) struct Pipe {
     outgoing: mpsc::Sender<Vec<u8>>,
     stderr: Arc<Mutex<Vec<u8>>>,
     strays: Arc<Mutex<Vec<String>>>,
-    tasks: Vec<JoinHandle<()>>,
+    reader: JoinHandle<()>,
+    others: [JoinHandle<()>; 2],
 }
 
 impl Pipe {
@@ -49,7 +50,7 @@ impl Pipe {
             tokio::spawn(read(stdout, Arc::clone(shared), Arc::clone(&strays), outgoing.downgrade()));
         let logger = tokio::spawn(keep(child_stderr, Arc::clone(&stderr)));
         let pid = child.id().expect("a child that was not waited for has an id");
-        Self { child, pid, outgoing, stderr, strays, tasks: vec![writer, reader, logger] }
+        Self { child, pid, outgoing, stderr, strays, reader, others: [writer, logger] }
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -69,20 +70,21 @@ impl Pipe {
     }
 
     pub(super) async fn close(self, patience: Duration) -> ExitStatus {
-        let Self { mut child, outgoing, tasks, .. } = self;
+        let Self { mut child, outgoing, mut reader, others, .. } = self;
         drop(outgoing);
         let exit = timeout(patience, child.wait()).await;
-        for task in tasks {
-            task.abort();
+        // What the child wrote last is still to be read; a grandchild may hold the pipe open.
+        if timeout(Duration::from_secs(1), &mut reader).await.is_err() {
+            reader.abort();
         }
+        others.iter().for_each(JoinHandle::abort);
         exit.expect("a server exits when its stdin ends").expect("a child can be waited for")
     }
 
     pub(super) async fn kill(mut self) {
         self.child.kill().await.expect("a child can be killed");
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.reader.abort();
+        self.others.iter().for_each(JoinHandle::abort);
     }
 }
 
