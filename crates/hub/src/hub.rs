@@ -68,6 +68,8 @@ struct Settings {
     config: Arc<Config>,
     policy: Arc<Policy>,
     upstreams: BTreeMap<Arc<str>, Arc<Upstream>>,
+    /// Second connections, in the session era, to servers that speak both.
+    companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
 
 /// Where the one snapshot is written.
@@ -147,6 +149,7 @@ impl Hub {
             policy: Arc::new(Policy::new(config.policy.clone())),
             config: Arc::new(Config { servers: BTreeMap::new(), ..config.clone() }),
             upstreams: BTreeMap::new(),
+            companions: BTreeMap::new(),
         };
         let hub = Arc::new(Self {
             seal: Seal::open(&folder),
@@ -209,7 +212,7 @@ impl Hub {
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
         *self.settings.write().expect("no holder panics") =
-            Settings { config: Arc::new(config), policy, upstreams };
+            Settings { config: Arc::new(config), policy, upstreams, companions: BTreeMap::new() };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
@@ -239,6 +242,27 @@ impl Hub {
     /// Returns a server by name.
     pub fn upstream(&self, name: &str) -> Option<Arc<Upstream>> {
         self.settings.read().expect("no holder panics").upstreams.get(name).cloned()
+    }
+
+    /// Returns a server as a client of this era would meet it without the hub: one that speaks both
+    /// eras behaves in each as its own rules say, so a session client gets a session.
+    pub(crate) async fn upstream_in(&self, name: &str, era: Era) -> Result<Option<Arc<Upstream>>, Failure> {
+        let Some(upstream) = self.upstream(name) else { return Ok(None) };
+        let link = upstream.link().await?;
+        let speaks = link.peer.get().map(|peer| peer.era);
+        if era == Era::Modern || speaks == Some(Era::Session) {
+            return Ok(Some(upstream));
+        }
+        let companion = {
+            let mut settings = self.settings.write().expect("no holder panics");
+            let made = settings.companions.entry(Arc::clone(&upstream.name)).or_insert_with(|| {
+                let (name, config) = (Arc::clone(&upstream.name), upstream.config.clone());
+                Arc::new(Upstream::companion(name, config, &self.around))
+            });
+            Arc::clone(made)
+        };
+        // A server that speaks the modern era alone is bridged.
+        Ok(Some(if companion.link().await.is_ok() { companion } else { upstream }))
     }
 
     /// Returns all servers.
@@ -445,9 +469,12 @@ impl Hub {
 
     /// Stops all servers and waits until they are gone.
     pub async fn close(&self) {
-        let upstreams = std::mem::take(&mut self.settings.write().expect("no holder panics").upstreams);
+        let (upstreams, companions) = {
+            let mut settings = self.settings.write().expect("no holder panics");
+            (std::mem::take(&mut settings.upstreams), std::mem::take(&mut settings.companions))
+        };
         let mut stopping = JoinSet::new();
-        for upstream in upstreams.into_values() {
+        for upstream in upstreams.into_values().chain(companions.into_values()) {
             stopping.spawn(async move { upstream.stop().await });
         }
         while stopping.join_next().await.is_some() {}

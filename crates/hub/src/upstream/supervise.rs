@@ -115,6 +115,23 @@ enum Order {
 impl Upstream {
     /// Takes charge of a server; `known` is what it offered the last time.
     pub fn new(name: Arc<str>, config: Server, known: Option<Arc<Listing>>, around: Surroundings) -> Self {
+        Self::speaking(None, name, config, known, around)
+    }
+
+    /// Takes charge of a second connection to a server, for clients of the session era alone.
+    pub fn companion(name: Arc<str>, config: Server, around: &Surroundings) -> Self {
+        // What it offers is told by the first connection.
+        let around = Surroundings { learnt: mpsc::unbounded_channel().0, ..around.clone() };
+        Self::speaking(Some(Era::Session), name, Server { lazy: true, ..config }, None, around)
+    }
+
+    fn speaking(
+        era: Option<Era>,
+        name: Arc<str>,
+        config: Server,
+        known: Option<Arc<Listing>>,
+        around: Surroundings,
+    ) -> Self {
         let initial = if known.is_some() { State::Known } else { State::Configured };
         let (state_sender, state) = watch::channel(initial);
         let (orders, mailbox) = mpsc::unbounded_channel();
@@ -124,12 +141,14 @@ impl Upstream {
             config: config.clone(),
             around,
             known,
+            era,
             state: state_sender,
             current: Arc::clone(&current),
             tending: None,
             listening: None,
             failures: 0,
             next_try: None,
+            listed: None,
         };
         let task = tokio::spawn(keeper.run(mailbox));
         Self { name, config, state, current, orders, task }
@@ -246,12 +265,15 @@ struct Keeper {
     config: Server,
     around: Surroundings,
     known: Option<Arc<Listing>>,
+    /// The era to speak whatever the server prefers.
+    era: Option<Era>,
     state: watch::Sender<State>,
     current: Arc<Mutex<Current>>,
     tending: Option<JoinHandle<()>>,
     listening: Option<JoinHandle<()>>,
     failures: u32,
     next_try: Option<Instant>,
+    listed: Option<Instant>,
 }
 
 /// What a server is started for.
@@ -328,7 +350,7 @@ impl Keeper {
             reason = link.closed() => Event::Closed(reason),
             order = mailbox.recv() => order.map_or(Event::Over, Event::Order),
             () = link.stale.notified() => {
-                tokio::time::sleep(REFRESH_PAUSE).await;
+                at(self.listed.map(|listed| listed + REFRESH_PAUSE).or(Some(Instant::now()))).await;
                 Event::Stale
             }
             () = at(stale_at) => Event::Stale,
@@ -392,7 +414,7 @@ impl Keeper {
     }
 
     async fn connect(&mut self, purpose: Purpose) -> Result<Arc<Link>, Failure> {
-        let remembered = self.known.as_ref().map(|known| known.era);
+        let remembered = self.era.or(self.known.as_ref().map(|known| known.era));
         let first = self.connect_once(remembered, purpose).await;
         match (&first, remembered) {
             // Some older servers leave when they are asked what they do not know.
@@ -472,6 +494,7 @@ impl Keeper {
             let limit = self.config.limits.start;
             Err(Failure::Late { server: Arc::clone(&self.name), method: "tools/list".to_owned(), limit })
         });
+        self.listed = Some(Instant::now());
         let listing = match listing {
             Ok(listing) => {
                 let listing = Arc::new(listing);
