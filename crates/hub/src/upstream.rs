@@ -135,6 +135,17 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Reads the announcement of a server.
+    pub(crate) fn announced(method: &str) -> Option<Self> {
+        let none = Self { tools: false, prompts: false, resources: false };
+        match method {
+            "notifications/tools/list_changed" => Some(Self { tools: true, ..none }),
+            "notifications/prompts/list_changed" => Some(Self { prompts: true, ..none }),
+            "notifications/resources/list_changed" => Some(Self { resources: true, ..none }),
+            _ => None,
+        }
+    }
+
     /// Whatever there is may be different.
     pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
 }
@@ -144,6 +155,13 @@ impl Changes {
 pub enum News {
     /// The catalog changed.
     Catalog(Changes),
+    /// A server says that its lists changed; whether they did is not known yet.
+    Announced {
+        /// The server.
+        server: Arc<str>,
+        /// What it says.
+        changes: Changes,
+    },
     /// A resource changed.
     Resource {
         /// The server.

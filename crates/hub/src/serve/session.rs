@@ -9,11 +9,11 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::answer::Request;
-use super::subscribe::{Watching, announcements, lists_follow_the_catalog};
+use super::subscribe::{Watching, announcements, changed, lists_follow_the_catalog};
 use super::{Reception, View, era};
 use crate::caller::{Answer, Caller, Client, Questions};
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line};
-use crate::upstream::{Changes, News};
+use crate::upstream::News;
 
 /// A session. Nothing in it is shared with another.
 #[derive(Debug)]
@@ -145,22 +145,21 @@ impl Session {
         let mut news = self.reception.hub.news();
         loop {
             match news.recv().await {
-                Ok(News::Catalog(changes)) => self.tell_changes(changes),
-                Err(RecvError::Lagged(_)) => self.tell_changes(Changes::ALL),
                 Ok(News::Resource { server, params }) => {
                     if self.watching.wants(&server, &params) {
                         self.tell("notifications/resources/updated", Some(&params));
                     }
                 }
                 Err(RecvError::Closed) => return,
+                lists => {
+                    let changes = changed(lists, &self.view);
+                    let tools_follow =
+                        lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
+                    for (_, method) in changes.into_iter().flat_map(|it| announcements(it, tools_follow)) {
+                        self.tell(method, None);
+                    }
+                }
             }
-        }
-    }
-
-    fn tell_changes(&self, changes: Changes) {
-        let tools_follow = lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
-        for (_, method) in announcements(changes, tools_follow) {
-            self.tell(method, None);
         }
     }
 

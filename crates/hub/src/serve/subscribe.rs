@@ -179,24 +179,37 @@ pub(crate) async fn listen(request: Request) -> Answer {
     acknowledged.set("notifications", raw(&granted));
     tell("notifications/subscriptions/acknowledged", acknowledged);
     loop {
-        let heard = news.recv().await;
-        match heard {
-            Ok(News::Catalog(_)) | Err(RecvError::Lagged(_)) => {
-                let changes = if let Ok(News::Catalog(changes)) = heard { changes } else { Changes::ALL };
+        match news.recv().await {
+            Ok(News::Resource { server, params }) => {
+                if watching.wants(&server, &params) {
+                    tell("notifications/resources/updated", Fields::parse(Some(&params)).unwrap_or_default());
+                }
+            }
+            Err(RecvError::Closed) => return Ok(raw(&json!({}))),
+            lists => {
+                let changes = changed(lists, &request.view);
                 let tools_follow =
                     lists_follow_the_catalog(&request.reception, &request.view, &request.caller);
-                for (key, method) in announcements(changes, tools_follow) {
-                    if wants(key) {
+                for (wish, method) in changes.into_iter().flat_map(|it| announcements(it, tools_follow)) {
+                    if wants(wish) {
                         tell(method, Fields::default());
                     }
                 }
             }
-            Ok(News::Resource { server, params }) if watching.wants(&server, &params) => {
-                tell("notifications/resources/updated", Fields::parse(Some(&params)).unwrap_or_default());
-            }
-            Ok(News::Resource { .. }) => {}
-            Err(RecvError::Closed) => return Ok(raw(&json!({}))),
         }
+    }
+}
+
+/// Returns which lists of a view changed. A server that is passed through is believed at its word;
+/// elsewhere what counts is what was found.
+pub(crate) fn changed(news: Result<News, RecvError>, view: &View) -> Option<Changes> {
+    match (news, view) {
+        (Ok(News::Catalog(changes)), View::Surface { .. }) => Some(changes),
+        (Ok(News::Announced { server, changes }), View::Transparent { server: only }) if server == *only => {
+            Some(changes)
+        }
+        (Err(RecvError::Lagged(_)), _) => Some(Changes::ALL),
+        _ => None,
     }
 }
 

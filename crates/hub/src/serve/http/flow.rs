@@ -145,7 +145,12 @@ impl Broken {
 }
 
 impl<L: Lines> Flow<L> {
-    pub(crate) fn new(first: Vec<String>, outgoing: L, ending: Ending, closing: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(
+        first: Vec<String>,
+        outgoing: L,
+        ending: Ending,
+        closing: watch::Receiver<bool>,
+    ) -> Self {
         let waiting = first.into();
         Self { waiting, outgoing, has_more: true, ending, closing, is_draining: false, memory: None }
     }
@@ -228,7 +233,8 @@ pub(crate) fn carried(
     flow: Flow<mpsc::Receiver<String>>,
     home: Arc<Broken>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let greeting = flow.memory.as_ref().filter(|memory| memory.count == 0 && memory.sent.is_empty()).map(Memory::first);
+    let greeting =
+        flow.memory.as_ref().filter(|memory| memory.count == 0 && memory.sent.is_empty()).map(Memory::first);
     let carried = Carried { flow: Some(flow), home, is_over: false };
     let rest = stream::unfold(carried, |mut carried| async move {
         let next = match &mut carried.flow {

@@ -74,7 +74,8 @@ fn sse(events: impl futures_util::Stream<Item = Result<Bytes, Infallible>> + Sen
 }
 
 fn json(last: Final) -> Response {
-    (last.status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], last.line).into_response()
+    (last.status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], last.line)
+        .into_response()
 }
 
 /// Says that a message was taken and has no answer.
