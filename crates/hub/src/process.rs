@@ -336,19 +336,22 @@ impl Log {
     pub fn open(path: PathBuf, secrets: impl IntoIterator<Item = String>) -> Self {
         let written = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         // Short values are words such as `true` or a port; hiding them would hide everything.
-        let secrets = secrets.into_iter().filter(|value| value.len() >= 6).collect();
+        let mut secrets: Vec<String> = secrets.into_iter().filter(|value| value.len() >= 6).collect();
+        // One secret may begin with another; the longer one is hidden first, or its rest would show.
+        secrets.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self { path, secrets, written }
     }
 
     /// Appends a line. A full disk loses log lines and nothing else.
     pub fn line(&mut self, line: &[u8]) {
-        let cut = &line[..line.len().min(LOG_LINE_BYTES)];
-        let mut text = String::from_utf8_lossy(cut).into_owned();
+        // Secrets go before the line is cut: a part of one would not be recognised.
+        let mut text = String::from_utf8_lossy(line).into_owned();
         for secret in &self.secrets {
             if text.contains(secret) {
                 text = text.replace(secret, "***");
             }
         }
+        text.truncate(text.floor_char_boundary(LOG_LINE_BYTES));
         text.push('\n');
         if self.written + text.len() as u64 > LOG_BYTES {
             let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
