@@ -157,7 +157,11 @@ fn reopen_damaged(path: &Path, err: &rusqlite::Error) -> rusqlite::Result<Connec
     }
     let aside = path.with_extension(format!("damaged-{}", now()));
     tracing::warn!("the store was damaged and is now `{}`; learning starts anew", aside.display());
-    let _ = std::fs::rename(path, aside);
+    // The journal goes along: with a new database it would be taken for that one's own.
+    for suffix in ["-wal", "-shm", ""] {
+        let beside = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        let _ = std::fs::rename(beside(path), beside(&aside));
+    }
     connect(path)
 }
 
