@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::FileType;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixStream, unix::pipe};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::answer::{Request, answer};
@@ -47,11 +47,15 @@ pub async fn serve_streams(
         modern: InFlight::default(),
         slots: Arc::new(Semaphore::new(config.serve.concurrency)),
         has_session: AtomicBool::new(false),
+        opened: Notify::new(),
         lines: lines.clone(),
     });
     let mut work = JoinSet::new();
     let relay = Arc::clone(&desk);
-    let relaying = tokio::spawn(async move { relay.session.relay_news().await });
+    let relaying = tokio::spawn(async move {
+        relay.opened.notified().await;
+        relay.session.relay_news().await;
+    });
     let bounds = Bounds { bytes: config.serve.body_bytes.max(1 << 20), nesting: 127 };
     let mut frames = Frames::new(input, bounds);
     while let Some(frame) = frames.next().await? {
@@ -73,6 +77,8 @@ struct Desk {
     modern: InFlight,
     slots: Arc<Semaphore>,
     has_session: AtomicBool,
+    /// Told when the client knows that its session is open; nothing is announced to it before.
+    opened: Notify,
     lines: mpsc::Sender<String>,
 }
 
@@ -96,8 +102,10 @@ impl Desk {
                 }
             }
             Ok(Message::Notification { method, params }) => {
-                if method == "notifications/cancelled" {
-                    self.modern.cancel(params.as_deref());
+                match method.as_str() {
+                    "notifications/cancelled" => self.modern.cancel(params.as_deref()),
+                    "notifications/initialized" => self.opened.notify_one(),
+                    _ => {}
                 }
                 self.session.notified(&method, params.as_deref()).await;
             }
@@ -149,6 +157,9 @@ impl Desk {
         } else if method != "ping" && !self.has_session.load(Ordering::Relaxed) {
             let message = "the session is not open: send `initialize` first, or the `_meta` of 2026-07-28 with each request";
             return Err(ErrorObject::new(ErrorObject::INVALID_REQUEST, message));
+        } else if method != "ping" {
+            // Some clients never say that they are ready; whoever asks is.
+            self.opened.notify_one();
         }
         Ok(self.session.request(id.clone(), method, params, None))
     }
