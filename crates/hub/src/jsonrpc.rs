@@ -157,8 +157,14 @@ struct Envelope<'a> {
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     params: Option<Box<RawValue>>,
+    /// `null` is a result, if a senseless one; without this it would look like none.
+    #[serde(default, deserialize_with = "present")]
     result: Option<Box<RawValue>>,
     error: Option<ErrorObject>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl Message {
@@ -178,7 +184,9 @@ impl Message {
             None => None,
         };
         let method = envelope.method.map(Cow::into_owned);
-        match (id, method, envelope.result, envelope.error) {
+        // Some servers write both members and leave one of them null.
+        let result = envelope.result.filter(|result| envelope.error.is_none() || result.get() != "null");
+        match (id, method, result, envelope.error) {
             (Some(id), Some(method), None, None) => Ok(Self::Request { id, method, params: envelope.params }),
             (None, Some(method), None, None) => Ok(Self::Notification { method, params: envelope.params }),
             (Some(id), None, Some(result), None) => Ok(Self::Response { id, outcome: Ok(result) }),
