@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, mpsc, watch};
@@ -68,6 +68,8 @@ struct Settings {
     config: Arc<Config>,
     policy: Arc<Policy>,
     upstreams: BTreeMap<Arc<str>, Arc<Upstream>>,
+    /// Since when it is in force.
+    since: Instant,
     /// Second connections, in the session era, to servers that speak both.
     companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
@@ -103,7 +105,9 @@ impl Board {
     /// Takes what was learnt; returns what is to be kept when it is new.
     fn learn(&self, learnt: Learnt) -> Option<(Learned, Changes)> {
         let mut written = self.written.lock().expect("no holder panics");
-        let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
+        // A server that was replaced meanwhile may still be heard, but no longer counts.
+        let fingerprint =
+            written.fingerprints.get(&learnt.server).filter(|it| **it == learnt.fingerprint)?.clone();
         match learnt.listing {
             Err(reason) => {
                 written.faults.insert(learnt.server, reason);
@@ -149,6 +153,7 @@ impl Hub {
             policy: Arc::new(Policy::new(config.policy.clone())),
             config: Arc::new(Config { servers: BTreeMap::new(), ..config.clone() }),
             upstreams: BTreeMap::new(),
+            since: Instant::now(),
             companions: BTreeMap::new(),
         };
         let hub = Arc::new(Self {
@@ -178,10 +183,15 @@ impl Hub {
             for (name, server) in &config.servers {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
-                let known = match written.fingerprints.get(&name) {
-                    Some(same) if *same == fingerprint => written.listings.get(&name).cloned(),
-                    _ => self.store.listing(&name, &fingerprint),
+                let is_same = written.fingerprints.get(&name) == Some(&fingerprint);
+                let known = if is_same {
+                    written.listings.get(&name).cloned()
+                } else {
+                    self.store.listing(&name, &fingerprint)
                 };
+                if let Some(fault) = written.faults.get(&name).filter(|_| is_same) {
+                    next.faults.insert(Arc::clone(&name), fault.clone());
+                }
                 next.limits.insert(Arc::clone(&name), server.limits.clone());
                 next.fingerprints.insert(Arc::clone(&name), fingerprint);
                 if let Some(known) = &known {
@@ -206,13 +216,13 @@ impl Hub {
             .upstreams
             .iter()
             .filter(|(name, upstream)| upstreams.get(*name).is_none_or(|new| !Arc::ptr_eq(new, upstream)));
-        for (_, upstream) in replaced {
-            let upstream = Arc::clone(upstream);
+        for upstream in replaced.map(|(_, upstream)| Arc::clone(upstream)) {
             self.in_background(async move { upstream.stop().await });
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
+        let (config, since) = (Arc::new(config), Instant::now());
         *self.settings.write().expect("no holder panics") =
-            Settings { config: Arc::new(config), policy, upstreams, companions: BTreeMap::new() };
+            Settings { config, policy, upstreams, since, companions: BTreeMap::new() };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
@@ -232,6 +242,11 @@ impl Hub {
     /// Returns the configuration in force.
     pub fn config(&self) -> Arc<Config> {
         Arc::clone(&self.settings.read().expect("no holder panics").config)
+    }
+
+    /// Returns for how long the configuration has been in force.
+    pub fn configured_for(&self) -> Duration {
+        self.settings.read().expect("no holder panics").since.elapsed()
     }
 
     /// Returns the catalog as it is now.
@@ -413,7 +428,7 @@ impl Hub {
     ) -> Result<Box<RawValue>, ErrorObject> {
         let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
         let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
-        match policy.admit(tool.id.as_str(), std::time::Instant::now()) {
+        match policy.admit(tool.id.as_str(), Instant::now()) {
             Ok(()) => {}
             Err(refusal @ Refusal::Forbidden { .. }) => {
                 return Err(ErrorObject::invalid_params(refusal.to_string()));

@@ -1,7 +1,9 @@
 //! What clients want to hear about.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -12,8 +14,10 @@ use super::answer::Request;
 use super::{Reception, View, offers};
 use crate::caller::{Answer, Caller, Era};
 use crate::config::Surface;
+use crate::hub::Hub;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
-use crate::upstream::{Changes, News, Repeat};
+use crate::upstream::link::Link;
+use crate::upstream::{Changes, News};
 
 /// A server's resource.
 pub(crate) type Watched = (Arc<str>, String);
@@ -22,7 +26,7 @@ pub(crate) type Watched = (Arc<str>, String);
 #[derive(Debug)]
 pub(crate) struct Watch {
     clients: usize,
-    /// Holds the stream of a modern server open.
+    /// Subscribes again when the server was restarted, and holds the stream of a modern one open.
     listening: JoinHandle<()>,
 }
 
@@ -82,21 +86,7 @@ impl Reception {
             watch.clients += 1;
             return;
         }
-        let hub = Arc::clone(&self.hub);
-        let (server, uri) = watched.clone();
-        let listening = tokio::spawn(async move {
-            let Some(upstream) = hub.upstream(&server) else { return };
-            let Ok(link) = upstream.link().await else { return };
-            let is_modern = link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
-            let (method, params) = if is_modern {
-                ("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
-            } else {
-                ("resources/subscribe", json!({ "uri": uri }))
-            };
-            let params = Fields::parse(Some(&raw(&params))).unwrap_or_default();
-            let limit = if is_modern { FOR_EVER } else { upstream.config.limits.call };
-            let _ = link.request(method, params, &Arc::new(Caller::nobody()), limit).await;
-        });
+        let listening = tokio::spawn(keep_watching(Arc::clone(&self.hub), watched.clone()));
         all.insert(watched, Watch { clients: 1, listening });
     }
 
@@ -108,25 +98,77 @@ impl Reception {
             return;
         }
         let Some(watch) = all.remove(watched) else { return };
-        if !watch.listening.is_finished() {
-            // The stream of a modern server ends with its request.
-            watch.listening.abort();
-            return;
-        }
+        // The stream of a modern server ends with its request; others are told.
+        watch.listening.abort();
         let (hub, (server, uri)) = (Arc::clone(&self.hub), watched.clone());
-        if let (Some(upstream), Ok(runtime)) = (hub.upstream(&server), tokio::runtime::Handle::try_current())
+        let link = hub.upstream(&server).and_then(|upstream| upstream.running());
+        let speaks = link.as_ref().and_then(|link| link.peer.get()).map(|peer| peer.era);
+        if let (Some(link), Some(Era::Session), Ok(runtime)) =
+            (link, speaks, tokio::runtime::Handle::try_current())
         {
             runtime.spawn(async move {
                 let mut params = Fields::default();
                 params.set("uri", raw(&uri));
                 let nobody = Arc::new(Caller::nobody());
-                let _ = upstream.request("resources/unsubscribe", params, &nobody, Repeat::Safe).await;
+                let _ = link.request("resources/unsubscribe", params, &nobody, GOODBYE).await;
             });
         }
     }
 }
 
-const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(365 * 24 * 3600);
+/// Subscribes at the server, and again whenever it was started anew.
+async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched) {
+    let mut is_first = true;
+    // A server whose configuration changes is another one of the same name, so it is looked up each time.
+    while let Some(upstream) = hub.upstream(&server) {
+        let mut changes = upstream.changes();
+        // The first time it is worth starting the server; later whoever needs it does.
+        let link = if is_first { upstream.link().await.ok() } else { upstream.running() };
+        is_first = false;
+        let limit = upstream.config.limits.call;
+        drop(upstream);
+        match link {
+            Some(link) => watch_once(&link, &uri, limit).await,
+            None if changes.changed().await.is_ok() => {}
+            None => tokio::time::sleep(GOODBYE).await,
+        }
+    }
+}
+
+/// Subscribes at the server and waits until the connection is over.
+async fn watch_once(link: &Arc<Link>, uri: &str, limit: Duration) {
+    let _watching = WatchedLink::new(link);
+    let is_modern = link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
+    let (method, params, limit) = if is_modern {
+        let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+        ("subscriptions/listen", wanted, FOR_EVER)
+    } else {
+        ("resources/subscribe", json!({ "uri": uri }), limit)
+    };
+    let params = Fields::parse(Some(&raw(&params))).unwrap_or_default();
+    let _ = link.request(method, params, &Arc::new(Caller::nobody()), limit).await;
+    link.closed().await;
+}
+
+/// Keeps a server from being idle while something of it is watched.
+struct WatchedLink(Arc<Link>);
+
+impl WatchedLink {
+    fn new(link: &Arc<Link>) -> Self {
+        link.watchers.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(link))
+    }
+}
+
+impl Drop for WatchedLink {
+    fn drop(&mut self) {
+        self.0.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Time for a server to take note that nobody watches any more.
+const GOODBYE: Duration = Duration::from_secs(5);
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     match &request.view {
