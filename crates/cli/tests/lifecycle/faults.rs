@@ -46,7 +46,7 @@ fn fate(fault: Fault) -> Fate {
         Fault::HugeReply => Fate::Failed("more than 16777216 bytes"),
         Fault::DeepSchema => Fate::Failed("nested more than 127 levels deep"),
         Fault::BadVersion => Fate::Failed("`1999-01-01`"),
-        Fault::NullResult => Fate::Failed("not an object"),
+        Fault::NullResult => Fate::Failed("its result is not an object"),
         Fault::DiesMidCall => Fate::CallFails("exited with code 9"),
         Fault::HangsOnCall | Fault::WrongId | Fault::Late => {
             Fate::CallFails("did not answer `tools/call` within")

@@ -2,6 +2,8 @@
 //!
 //! Deadlines here only turn a hang into a failure; how fast something is, no test asserts.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is wrong")]
+
 mod yard; //      a home folder, servers in it, and the hub on them
 mod faults; //    one bad server beside many good ones
 mod processes; // nothing is left of a hub, however it ends

@@ -22,6 +22,7 @@ async fn only_the_changed_server_restarts_while_calls_to_others_go_on() {
     yard.server("changed", &["--name", "new"], &json!({})).write();
     wait_until(SOON, || !processes::is_alive(changed)).await;
     assert!(long.reply_so_far().is_none(), "the call was there through the change");
+    appears(&client, "changed__pid").await;
     assert_ne!(pid(&client, "changed").await, changed);
     assert_eq!(long.result().await.unwrap()["content"][0]["text"], "slept");
     assert_eq!((pid(&client, "kept").await, pid(&client, "eager").await), (kept, eager));

@@ -144,3 +144,16 @@ async fn a_hub_over_http_drains_when_it_is_told_to_end() {
     assert_eq!(slept.unwrap()["content"][0]["text"], "slept");
     yard.deserted().await;
 }
+
+#[tokio::test]
+async fn nothing_is_said_to_a_client_before_its_session_is_open() {
+    let mut yard = Yard::new();
+    yard.server("good", &[], &json!({}));
+    let client = Client::spawn(yard.serve(&["--surface", "all"]));
+    yard.learnt("good").await;
+    client.request("ping", json!({})).await.unwrap();
+    assert_eq!(client.notifications(), [Value::Null; 0]);
+    client.initialize("2025-11-25", json!({})).await.unwrap();
+    client.text("good__add_tool", json!({ "name": "fresh" })).await;
+    client.notified("notifications/tools/list_changed").await;
+}

@@ -49,39 +49,55 @@ async fn what_a_client_was_shown_survives_a_killed_hub() {
 #[tokio::test]
 async fn a_damaged_store_is_put_aside_and_learnt_anew() {
     for damage in ["header", "middle", "short", "empty"] {
-        let yard = counting();
-        let client = yard.open().await;
-        all_appear(&client).await;
-        // The last changes of a killed hub are in files beside the database.
-        client.kill9().await;
-        yard.deserted().await;
-        let path = yard.data().join("toolyard.db");
-        let mut bytes = fs::read(&path).unwrap();
-        match damage {
-            "header" => bytes[..100].fill(b'?'),
-            "middle" => {
-                let half = bytes.len() / 2;
-                bytes[half..].fill(0xff);
-            }
-            "short" => bytes.truncate(bytes.len() / 2 + 7),
-            _ => bytes.clear(),
+        for end in [End::Orderly, End::Killed] {
+            damage_and_use(damage, end).await;
         }
-        fs::write(&path, bytes).unwrap();
-        let client = yard.open().await;
-        all_appear(&client).await;
-        assert_eq!(client.text("s1__echo", json!({ "text": damage })).await, damage);
-        assert!(client.close().await.unwrap().success());
-        let before = starts(&yard);
-        let client = yard.open().await;
-        all_appear(&client).await;
-        assert_eq!(
-            starts(&yard),
-            before,
-            "{damage}: what was learnt anew is remembered; {}",
-            client.stderr()
-        );
-        assert!(client.close().await.unwrap().success());
     }
+}
+
+/// How the hub ended before its store was damaged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Orderly,
+    /// The last changes are in files beside the database.
+    Killed,
+}
+
+async fn damage_and_use(damage: &str, end: End) {
+    let yard = counting();
+    let client = yard.open().await;
+    all_appear(&client).await;
+    match end {
+        End::Orderly => assert!(client.close().await.unwrap().success()),
+        End::Killed => client.kill9().await,
+    }
+    yard.deserted().await;
+    let path = yard.data().join("toolyard.db");
+    let mut bytes = fs::read(&path).unwrap();
+    match damage {
+        "header" => bytes[..100].fill(b'?'),
+        "middle" => {
+            let half = bytes.len() / 2;
+            bytes[half..].fill(0xff);
+        }
+        "short" => bytes.truncate(bytes.len() / 2 + 7),
+        _ => bytes.clear(),
+    }
+    fs::write(&path, bytes).unwrap();
+    let client = yard.open().await;
+    all_appear(&client).await;
+    assert_eq!(client.text("s1__echo", json!({ "text": damage })).await, damage);
+    assert!(client.close().await.unwrap().success());
+    let before = starts(&yard);
+    let client = yard.open().await;
+    all_appear(&client).await;
+    assert_eq!(
+        starts(&yard),
+        before,
+        "{damage}, {end:?}: what was learnt anew is remembered; {}",
+        client.stderr()
+    );
+    assert!(client.close().await.unwrap().success());
 }
 
 #[tokio::test]
@@ -179,6 +195,7 @@ struct Mount(std::path::PathBuf);
 
 impl Mount {
     /// Mounts; `None`, with a message, where that is not allowed.
+    #[expect(clippy::print_stderr, reason = "a test that is left out must say so")]
     fn over(yard: &Yard, options: &str) -> Option<Self> {
         let folder = yard.data();
         fs::create_dir_all(&folder).unwrap();
@@ -191,7 +208,7 @@ impl Mount {
         if command.output().is_ok_and(|output| output.status.success()) {
             return Some(Self(folder));
         }
-        tracing::warn!("left out: nothing can be mounted here");
+        eprintln!("left out: nothing can be mounted here");
         None
     }
 }

@@ -1,5 +1,7 @@
 //! A server that falls, hangs, or comes late.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use testkit::client::Client;
 use testkit::{processes, wait_for, wait_until};
@@ -18,12 +20,14 @@ async fn a_killed_server_is_there_again_for_the_next_call() {
         let (mut victim, other) = (pid(&client, "victim").await, pid(&client, "other").await);
         for _ in 0..3 {
             processes::kill9(victim);
-            wait_until(SOON, || !processes::is_alive(victim)).await;
-            // A write that was not under way may be sent to the new process, as any call may.
-            assert_eq!(client.text("victim__count", json!({})).await, "1", "lazy: {lazy}");
+            // At once, whether the hub has noticed or not.
             let again = pid(&client, "victim").await;
             assert_ne!(again, victim);
-            victim = again;
+            processes::kill9(again);
+            // Once the hub has noticed, a write may be sent to the new process as well.
+            wait_until(SOON, || !Path::new(&format!("/proc/{again}")).exists()).await;
+            assert_eq!(client.text("victim__count", json!({})).await, "1", "lazy: {lazy}");
+            victim = pid(&client, "victim").await;
         }
         assert_eq!(pid(&client, "other").await, other);
     }
@@ -227,15 +231,28 @@ async fn a_call_waits_for_its_server_to_start_while_others_are_answered() {
 #[tokio::test]
 async fn a_server_that_keeps_falling_is_started_less_and_less_often() {
     let mut yard = Yard::new();
-    // It greets, lists its tools and leaves.
-    let script = "echo start >> starts; (head -n 6; sleep 0.1) | \"$server\"; exit 5";
+    // It greets, lists its tools, and leaves.
+    let script = "n=0; while [ $n -lt 6 ] && read -r line; do printf '%s\\n' \"$line\"; n=$((n+1)); done | \"$server\"; exit 5";
     yard.script("flaky", script, &json!({ "lazy": false }));
     let client = yard.open().await;
-    let starts = || lines_with(&yard.path("starts"), "start");
-    wait_until(SOON, || starts() >= 4).await;
+    let pauses = || -> Vec<f64> {
+        let said = client.stderr();
+        let pauses = said.lines().filter_map(|line| line.split("the next try is in ").nth(1));
+        pauses.map(|it| seconds(it.split(['\u{1b}', ' ']).next().unwrap())).collect()
+    };
+    wait_until(SOON, || pauses().len() >= 3).await;
+    let pauses = pauses();
+    assert!(pauses.is_sorted() && 2.0 * pauses[0] < pauses[2], "{pauses:?}");
     let status = yard.status("flaky", |it| it.state == "failed").await;
-    assert_eq!(status.reason.as_deref(), Some("it exited with code 5"));
-    assert!(client.close().await.unwrap().success());
+    assert_eq!((status.reason.as_deref(), status.tools.is_some()), (Some("it exited with code 5"), true));
+}
+
+/// Reads a length of time as the hub writes it.
+fn seconds(text: &str) -> f64 {
+    match text.trim().strip_suffix("ms") {
+        Some(number) => number.parse::<f64>().unwrap() / 1000.0,
+        None => text.trim().trim_end_matches('s').parse().unwrap(),
+    }
 }
 
 #[tokio::test]
