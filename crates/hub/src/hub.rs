@@ -82,6 +82,8 @@ struct Written {
     fingerprints: BTreeMap<Arc<str>, String>,
     /// Why a server's offer could not be learnt the last time.
     faults: BTreeMap<Arc<str>, String>,
+    /// How often something was learnt of a server, for those who wait until it is written.
+    heard: BTreeMap<Arc<str>, u64>,
 }
 
 impl Board {
@@ -93,6 +95,7 @@ impl Board {
     fn learn(&self, learnt: Learnt) -> Option<(Arc<str>, String, Arc<Listing>)> {
         let mut written = self.written.lock().expect("no holder panics");
         let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
+        *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
         match learnt.listing {
             Err(reason) => {
                 written.faults.insert(learnt.server, reason);
@@ -304,10 +307,16 @@ impl Hub {
         self.store.statuses()
     }
 
-    /// Learns what the servers offer that were never reached; `each` is told as they are done.
+    /// Learns what the chosen servers offer; `each` is told as they are done.
     pub async fn learn(&self, which: impl Fn(&Upstream) -> bool, each: impl Fn(&Upstream)) {
+        let heard = |upstream: &Upstream| {
+            let written = self.board.written.lock().expect("no holder panics");
+            written.heard.get(&upstream.name).copied().unwrap_or_default()
+        };
         let mut learning = JoinSet::new();
+        let mut asked = Vec::new();
         for upstream in self.upstreams().into_iter().filter(|upstream| which(upstream)) {
+            asked.push((Arc::clone(&upstream), heard(&upstream)));
             learning.spawn(async move {
                 upstream.learn().await;
                 upstream
@@ -318,15 +327,13 @@ impl Hub {
                 each(&upstream);
             }
         }
-        // What was learnt is written down by another task; it is done when it has caught up.
-        let caught_up = || {
-            let written = self.board.written.lock().expect("no holder panics");
-            self.upstreams().iter().filter(|upstream| which(upstream)).all(|upstream| {
-                written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
-            })
+        // What was learnt is written down by another task; it is done when it has caught up. A server
+        // that rests after a failure has nothing new to say.
+        let caught_up = |(upstream, before): &(Arc<Upstream>, u64)| {
+            heard(upstream) > *before || matches!(upstream.state(), State::Failed { .. })
         };
-        for _ in 0..200 {
-            if caught_up() {
+        for _ in 0..1000 {
+            if asked.iter().all(caught_up) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
