@@ -19,6 +19,9 @@ const SLOW: Duration = Duration::from_secs(1);
 /// Lines of a server's log that may tell why it failed.
 const LAST_WORDS: usize = 3;
 
+/// Problems that are shown one by one.
+const SHOWN_PROBLEMS: usize = 10;
+
 /// What was found out about one server.
 #[derive(Debug)]
 pub(super) struct Checked {
@@ -107,9 +110,17 @@ fn describe(hub: &Hub, checked: &mut Checked, (started, listed): (Duration, Dura
         let reason = reason.unwrap_or_else(|| "it did not say what it offers".to_owned());
         checked.findings.push(Finding::bad(reason, "tell the server's author"));
     }
-    for problem in status.map(|status| status.problems).unwrap_or_default() {
-        let fix = "its other tools work; the server's author can correct this one";
-        checked.findings.push(Finding::note(problem, fix));
+    let problems = status.map(|status| status.problems).unwrap_or_default();
+    if !problems.is_empty() {
+        let mut message = format!("{} with what it offers:", count(problems.len(), "problem"));
+        for problem in problems.iter().take(SHOWN_PROBLEMS) {
+            message += &format!("\n  {problem}");
+        }
+        if let Some(more) = problems.len().checked_sub(SHOWN_PROBLEMS).filter(|more| *more > 0) {
+            message += &format!("\n  and {more} more (`toolyard status --json` has all)");
+        }
+        let fix = "the rest works; the server's author can correct these";
+        checked.findings.push(Finding::note(message, fix));
     }
 }
 
