@@ -66,7 +66,12 @@ pub(crate) struct Layout {
 /// Aligns rows in columns; only the last column gives way when the terminal is narrow.
 pub(crate) fn grid(layout: Layout, rows: Vec<Vec<Cell>>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::NOTHING);
+    // A terminal that does not know its width says 0.
+    if table.width().is_some_and(|width| width >= 40) {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table.style_text_only();
     if !layout.header.is_empty() {
         table.set_header(layout.header.iter().map(|title| Cell::new(title).add_attribute(Attribute::Dim)));
     }
