@@ -76,16 +76,18 @@ fn entry(asked: &Add) -> Result<Value, Failure> {
         (None, Some((command, args))) => {
             let here = std::env::current_dir()?;
             // The file may be elsewhere, and what is relative in it starts there.
-            let is_path = command.contains('/') && Path::new(command).is_relative();
-            let command =
-                if is_path { here.join(command).to_string_lossy().into_owned() } else { command.clone() };
+            let absolute = |path: &Path| here.join(path).components().collect::<PathBuf>();
+            let command = match command.contains('/') {
+                true => absolute(Path::new(command)).to_string_lossy().into_owned(),
+                false => command.clone(),
+            };
             server.insert("command".to_owned(), json!(command));
             if !args.is_empty() {
                 server.insert("args".to_owned(), json!(args));
             }
             insert_pairs(&mut server, "env", &asked.env)?;
             if let Some(cwd) = &asked.cwd {
-                server.insert("cwd".to_owned(), json!(here.join(cwd)));
+                server.insert("cwd".to_owned(), json!(absolute(cwd)));
             }
         }
         (None, None) => {

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{add, call, completions, describe, doctor, find, list, login, logs, man, remove, serve, status};
+use crate::{
+    add, call, completions, connect, describe, doctor, find, import, list, login, logs, man, remove, serve,
+    status,
+};
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
 #[derive(Debug, Parser)]
 #[command(
     name = "toolyard",
     version,
-    about,
     after_help = "Examples:
   toolyard list                                      every tool of every server
   toolyard find \"what time is it\"                    the tools that fit these words
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Call(call::Call),
     Add(add::Add),
     Remove(remove::Remove),
+    Import(import::Import),
+    Connect(connect::Connect),
     Login(login::Login),
     Logs(logs::Logs),
     Status(status::Show),

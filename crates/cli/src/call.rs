@@ -135,8 +135,8 @@ fn show(common: &Common, asked: &Call, tool: &Tool, result: &RawValue) -> Result
         output::raw_json(result.get())?;
         return if failed { Err(Failure::silent(1)) } else { Ok(()) };
     }
-    let text = clean(&shown.text);
-    match (failed, text.trim().is_empty()) {
+    let text = clean(shown.text.trim_end());
+    match (failed, text.is_empty()) {
         (true, true) => Err(Failure::new(format!("`{}` failed and did not say why", tool.id))),
         (true, false) => Err(Failure::new(text)),
         (false, true) => {

@@ -26,8 +26,9 @@ use crate::setup::{self, Source};
   toolyard doctor --json | jq '.servers[] | select(.ok | not)'
 
 Exit code 1 when something is wrong.
-With --json: {\"ok\", \"config\": {\"file\", \"ok\", \"mistakes\"}, \"servers\": [{\"name\", \"ok\", \"tools\", \"startMs\",
-\"listMs\", \"findings\": [{\"level\": \"good\" | \"note\" | \"bad\", \"message\", \"fix\"}]}]}")]
+With --json: {\"ok\", \"config\": {\"file\", \"ok\", \"mistakes\", \"findings\"}, \"servers\": [{\"name\",
+\"ok\", \"tools\", \"startMs\", \"listMs\", \"findings\": [{\"level\": \"good\" | \"note\" | \"bad\",
+\"message\", \"fix\"}]}]}")]
 pub(crate) struct Doctor {
     /// Only this server
     server: Option<String>,

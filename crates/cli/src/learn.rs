@@ -53,7 +53,12 @@ pub(crate) async fn learn(hub: &Hub, only: Option<&str>) {
     }
     let started = |left: &BTreeSet<Arc<str>>| {
         let names: Vec<&str> = left.iter().map(|name| &**name).collect();
-        format!("{} of {} servers started, waiting for {}", fresh.len() - left.len(), fresh.len(), names.join(", "))
+        format!(
+            "{} of {} servers started, waiting for {}",
+            fresh.len() - left.len(),
+            fresh.len(),
+            names.join(", ")
+        )
     };
     let waiting = Waiting::begin(started(&fresh));
     let left = Mutex::new(fresh.clone());

@@ -16,6 +16,8 @@ mod describe; //    one tool
 mod call; //        run a tool
 mod add; //         one more server
 mod remove; //      one server less
+mod import; //      servers of other clients
+mod connect; //     Toolyard in other clients
 mod login; //       a person's consent
 mod logs; //        what a server said on stderr
 mod status; //      how everything is
@@ -85,6 +87,8 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Call(asked)) => call::run(&common, &asked).await,
         Some(Command::Add(asked)) => add::run(&common, &asked),
         Some(Command::Remove(asked)) => remove::run(&common, &asked),
+        Some(Command::Import(asked)) => import::run(&common, &asked),
+        Some(Command::Connect(asked)) => connect::run(&common, &asked),
         Some(Command::Login(asked)) => login::run(&common, &asked).await,
         Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
         Some(Command::Status(_)) => status::run(&common).await,

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use toolyard_hub::config::{self, edit};
+use toolyard_hub::config::{self, Config, Folders, edit};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -42,16 +42,36 @@ impl Settings {
         Ok(Self { source, path, text, is_new })
     }
 
-    /// Writes another text, unless that would bring mistakes into the file.
-    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        let mistakes = |text: &str| {
-            config::parse(text, &self.path, &env, &self.source.folders).err().unwrap_or_default()
-        };
+    /// Returns the folders of the user.
+    pub(crate) fn folders(&self) -> &Folders {
+        &self.source.folders
+    }
+
+    /// Returns where files are kept as they were before a kind of change.
+    pub(crate) fn backups(&self, change: &str) -> PathBuf {
+        self.folders().data.join("backups").join(change)
+    }
+
+    /// Returns what the settings mean.
+    pub(crate) fn load(&self) -> Result<Config, Failure> {
+        self.source.load()
+    }
+
+    /// Refuses a text that would bring mistakes into the file.
+    pub(crate) fn check(&self, text: &str) -> Result<(), Failure> {
+        let mistakes =
+            |text: &str| config::parse(text, &self.path, &env, self.folders()).err().unwrap_or_default();
         let after = mistakes(text);
         // A file that has mistakes already may still be made better.
         if !after.is_empty() && after.len() >= mistakes(&self.text).len().max(1) {
             return Err(Failure::from(after).hint("nothing was changed"));
         }
+        Ok(())
+    }
+
+    /// Writes another text, unless it has mistakes.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        self.check(text)?;
         edit::write(&self.path, text.as_bytes())
             .map_err(|err| Failure::new(format!("{}: cannot be written: {err}", self.path.display())))
     }

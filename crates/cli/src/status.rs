@@ -18,10 +18,11 @@ use crate::setup;
   toolyard status
   toolyard status --json | jq '.servers[] | select(.state == \"failed\")'
 
-States: configured (never reached), known (not running, its tools are known), starting, ready, failed,
-stopped (the next call starts it).
-With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\"}], \"servers\": [{\"name\", \"transport\",
-\"state\", \"reason\", \"tools\", \"problems\"}]}, where \"servers\" is what is known without asking a hub")]
+States: configured (never reached), known (not running, its tools are known), starting,
+ready, failed, stopped (the next call starts it).
+With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\"}], \"servers\": [{\"name\",
+\"transport\", \"state\", \"reason\", \"tools\", \"problems\"}]}; the outer \"servers\" are those of the
+configuration, as far as they are known when no hub is asked")]
 pub(crate) struct Show {}
 
 pub(crate) async fn run(common: &Common) -> Result<(), Failure> {

@@ -206,7 +206,16 @@ mod tests {
                 read_all(&[]),
             ]
             .join("\n"),
-            @""
+            @"
+            `count` is a whole number and `many` is not
+            `count` is a whole number and `1.5` is not
+            `on` is true or false and `yes` is not
+            `sizes` is a whole number and `big` is not
+            `text` is given twice
+            `s__t` has no parameter `txt`
+            `text` is not KEY=VALUE
+            `s__t` needs text=… (string)
+            "
         );
     }
 
