@@ -1,4 +1,5 @@
 //! The real binary, run as a person or a script runs it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod place; //     a home of its own for each test
 mod help; //      the reference of the command line
