@@ -86,6 +86,8 @@ struct Written {
     fingerprints: BTreeMap<Arc<str>, String>,
     /// Why a server's offer could not be learnt the last time.
     faults: BTreeMap<Arc<str>, String>,
+    /// How often something was learnt of a server, for those who wait until it is written.
+    heard: BTreeMap<Arc<str>, u64>,
 }
 
 /// What is to be kept of what was learnt.
@@ -104,6 +106,7 @@ impl Board {
     fn learn(&self, learnt: Learnt) -> Option<(Learned, Changes)> {
         let mut written = self.written.lock().expect("no holder panics");
         let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
+        *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
         match learnt.listing {
             Err(reason) => {
                 written.faults.insert(learnt.server, reason);
@@ -344,10 +347,16 @@ impl Hub {
         self.store.statuses()
     }
 
-    /// Learns what the servers offer that were never reached; `each` is told as they are done.
+    /// Learns what the chosen servers offer; `each` is told as they are done.
     pub async fn learn(&self, which: impl Fn(&Upstream) -> bool, each: impl Fn(&Upstream)) {
+        let heard = |upstream: &Upstream| {
+            let written = self.board.written.lock().expect("no holder panics");
+            written.heard.get(&upstream.name).copied().unwrap_or_default()
+        };
         let mut learning = JoinSet::new();
+        let mut asked = Vec::new();
         for upstream in self.upstreams().into_iter().filter(|upstream| which(upstream)) {
+            asked.push((Arc::clone(&upstream), heard(&upstream)));
             learning.spawn(async move {
                 upstream.learn().await;
                 upstream
@@ -358,8 +367,12 @@ impl Hub {
                 each(&upstream);
             }
         }
-        // What was learnt is written down by another task, which may lag behind a little.
-        self.first_heard(Duration::from_secs(1), which).await;
+        // What was learnt is written down by another task; it is done when it has caught up. A server
+        // that rests after a failure has nothing new to say.
+        let caught_up = |(upstream, before): &(Arc<Upstream>, u64)| {
+            heard(upstream) > *before || matches!(upstream.state(), State::Failed { .. })
+        };
+        until(Duration::from_secs(5), || asked.iter().all(caught_up)).await;
     }
 
     /// Waits until every server was heard of at least once, or for `patience`. Most clients list tools
@@ -371,12 +384,7 @@ impl Hub {
                 written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
             })
         };
-        let _ = tokio::time::timeout(patience, async {
-            while !is_heard() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        until(patience, is_heard).await;
     }
 
     /// Ranks tools by words; tools of servers that failed come after equals that work.
@@ -517,6 +525,16 @@ async fn write_down(
         });
         let _ = writing.await;
     }
+}
+
+/// Waits until something holds, or for `patience`.
+async fn until(patience: Duration, holds: impl Fn() -> bool) {
+    let _ = tokio::time::timeout(patience, async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
 }
 
 /// Starting a server keeps a core busy for seconds, and all of them at once would make each miss its
