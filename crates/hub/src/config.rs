@@ -22,6 +22,7 @@ use std::time::Duration;
 use toolyard_packs::Kind;
 
 pub(crate) use document::{dialect, sentence};
+pub(crate) use expand::variable_for;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
 pub use raw::schema;

@@ -5,7 +5,7 @@
 use serde_json::Value as Schema;
 
 use super::document::{Node, Value, sentence};
-use super::mistake::{Report, did_you_mean};
+use super::mistake::Report;
 
 /// Reports every value in `node` that `schema` does not allow.
 pub(super) fn check(root: &Schema, node: &Node, report: &mut Report<'_>) {
@@ -75,7 +75,9 @@ impl<'s> Check<'s, '_, '_> {
     fn text(&mut self, node: &Node, text: &str, schemas: &[&Schema]) {
         let words: Vec<&str> = schemas.iter().flat_map(|it| allowed_words(it)).collect();
         if !words.is_empty() && !words.contains(&text) {
-            let hint = did_you_mean(text, words.iter().copied())
+            let hint = self
+                .report
+                .did_you_mean(text, words.iter().copied())
                 .unwrap_or_else(|| format!("one of {}", quoted(words.iter().copied())));
             let written = self.report.written(&node.span).trim_matches('"');
             let message = format!("{} cannot be `{}`", self.here(), shortened(written));
@@ -120,7 +122,8 @@ impl<'s> Check<'s, '_, '_> {
                 Some(Schema::Bool(false)) => {
                     let keys = properties.into_iter().flat_map(|it| it.keys().map(String::as_str));
                     let message = format!("unknown key `{}` {}", shortened(&member.key), self.inside());
-                    self.report.add(member.key_at, message, did_you_mean(&member.key, keys));
+                    let hint = self.report.did_you_mean(&member.key, keys);
+                    self.report.add(member.key_at, message, hint);
                 }
                 Some(inner) => {
                     if known.is_none() && member.key.trim().is_empty() {

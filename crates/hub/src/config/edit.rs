@@ -4,7 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use jsonc_parser::CollectOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use serde_json::Value;
 
 use super::{BYTE_ORDER_MARK, dialect, nearest, sentence};
@@ -136,8 +138,9 @@ pub(crate) fn change(
 
 /// Reads the value of a text; an empty one has none.
 pub(crate) fn value_of(text: &str) -> Result<Option<Value>, Error> {
-    let root = parse(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))?;
-    Ok(root.value().and_then(|node| node.to_serde_value()))
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &dialect()).map_err(syntax)?;
+    Ok(parsed.value.map(Value::from))
 }
 
 /// Returns the object of a document, which an empty text becomes.
@@ -165,11 +168,16 @@ pub(crate) fn input(value: &Value) -> CstInputValue {
 }
 
 fn parse(text: &str) -> Result<CstRootNode, Error> {
-    CstRootNode::parse(text, &dialect()).map_err(|error| Error::Syntax {
+    CstRootNode::parse(text, &dialect()).map_err(syntax)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form that `map_err` calls")]
+fn syntax(error: ParseError) -> Error {
+    Error::Syntax {
         line: error.line_display(),
         column: error.column_display(),
         message: sentence(&error.kind().to_string()),
-    })
+    }
 }
 
 fn servers_object(root: &CstRootNode) -> Result<CstObject, Error> {

@@ -85,7 +85,7 @@ impl Expander<'_> {
 }
 
 /// Returns the name of the variable that holds what an editor would have asked for.
-fn variable_for(input: &str) -> String {
+pub(crate) fn variable_for(input: &str) -> String {
     let mut name: String = input
         .chars()
         .map(|it| if it.is_ascii_alphanumeric() { it.to_ascii_uppercase() } else { '_' })

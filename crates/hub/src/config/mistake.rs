@@ -66,13 +66,26 @@ impl<'a> Report<'a> {
 
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>, hint: Option<String>) {
         self.places.insert(at);
-        if self.mistakes.len() == Self::MOST {
+        if self.is_full() {
             self.left_out += 1;
             return;
         }
         let (line, column) = self.position(at);
         let path = self.path.to_owned();
         self.mistakes.push(Mistake { path, line, column, message: message.into(), hint });
+    }
+
+    /// Phrases the nearest known word as a hint.
+    pub(super) fn did_you_mean<'k>(
+        &self,
+        written: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<String> {
+        // Comparing words costs more than all the rest, and this hint would not be shown.
+        if self.is_full() {
+            return None;
+        }
+        nearest(written, known).map(|word| format!("did you mean `{word}`?"))
     }
 
     /// Returns whether something inside this part of the text is already known to be wrong.
@@ -92,6 +105,10 @@ impl<'a> Report<'a> {
             self.mistakes.push(Mistake::whole_file(self.path, message, None));
         }
         self.mistakes
+    }
+
+    fn is_full(&self) -> bool {
+        self.mistakes.len() == Self::MOST
     }
 
     fn position(&self, at: usize) -> (usize, usize) {
@@ -123,9 +140,4 @@ fn likeness(written: &str, word: &str) -> f64 {
     // Swapped letters in a short word are one slip of the fingers, but unlike by the other measure.
     let one_slip = word.chars().count() > 2 && strsim::osa_distance(written, word) == 1;
     strsim::jaro_winkler(written, word).max(if one_slip { 0.9 } else { 0.0 })
-}
-
-/// Phrases the nearest known word as a hint.
-pub(super) fn did_you_mean<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
-    nearest(written, known).map(|word| format!("did you mean `{word}`?"))
 }

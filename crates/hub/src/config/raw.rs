@@ -49,6 +49,7 @@ struct Raw {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields, transform = accept_server_keys_of_clients)]
+#[schemars(rename = "Server")]
 pub(super) struct RawServer {
     /// How to reach the server; usually clear from `command` or `url`.
     pub(super) r#type: Option<RawType>,
@@ -177,6 +178,7 @@ fn env_values(_: &mut schemars::SchemaGenerator) -> Schema {
 /// How a server is reached.
 #[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Type")]
 pub(super) enum RawType {
     Stdio,
     Local,
@@ -193,6 +195,7 @@ pub(super) enum RawType {
 /// The built-in servers.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Builtin")]
 pub(super) enum RawBuiltin {
     Time,
     Notes,
@@ -201,6 +204,7 @@ pub(super) enum RawBuiltin {
 /// How HTTP requests are authorised.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Auth")]
 pub(super) enum RawAuth {
     Word(RawAuthWord),
     Client(RawClient),
@@ -209,6 +213,7 @@ pub(super) enum RawAuth {
 /// Switches OAuth.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "AuthWord")]
 pub(super) enum RawAuthWord {
     Off,
     Auto,
@@ -218,6 +223,7 @@ pub(super) enum RawAuthWord {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields, transform = accept_oauth_keys_of_clients)]
+#[schemars(rename = "Client")]
 pub(super) struct RawClient {
     /// Never tries OAuth when false.
     pub(super) enabled: Option<bool>,
@@ -238,6 +244,7 @@ pub(super) struct RawClient {
 /// Scopes as a list, or in one string with spaces.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Scopes")]
 pub(super) enum RawScopes {
     List(Vec<String>),
     Spaced(String),
@@ -246,6 +253,7 @@ pub(super) enum RawScopes {
 /// Seconds, or text such as "5m".
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Span")]
 pub(super) enum RawSpan {
     Seconds(#[schemars(range(min = 1, max = 31_536_000))] u64),
     Text(String),
@@ -255,6 +263,7 @@ pub(super) enum RawSpan {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Limits")]
 pub(super) struct RawLimits {
     /// Milliseconds until the server has answered the handshake and listed its tools; 30000 by default.
     #[schemars(range(min = 1, max = 3_600_000))]
@@ -286,6 +295,7 @@ pub(super) struct RawLimits {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Routing")]
 pub(super) struct RawRouting {
     /// Asks instead of acting below this confidence; 0.7 by default.
     #[schemars(range(min = 0, max = 1))]
@@ -316,6 +326,7 @@ pub(super) struct RawRouting {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "SemanticSearch")]
 pub(super) struct RawSemanticSearch {
     /// Whether meaning is used beside words; true by default.
     pub(super) enabled: Option<bool>,
@@ -331,6 +342,7 @@ pub(super) struct RawSemanticSearch {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Clarification")]
 pub(super) struct RawClarification {
     /// Whether the hub asks when it is not sure; true by default.
     pub(super) enabled: Option<bool>,
@@ -345,6 +357,7 @@ pub(super) struct RawClarification {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Performance")]
 pub(super) struct RawPerformance {
     /// Milliseconds that choosing a tool may take; 100 by default.
     #[schemars(range(min = 1, max = 60_000))]
@@ -364,6 +377,7 @@ pub(super) struct Tier(#[schemars(range(min = 0, max = 2))] pub(super) u8);
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Skill")]
 pub(super) struct RawSkill {
     /// When to use the skill.
     #[schemars(length(min = 1))]
@@ -380,6 +394,7 @@ pub(super) struct RawSkill {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Policy")]
 pub(super) struct RawPolicy {
     /// Globs over `server__tool` that are refused.
     #[serde(default)]
@@ -399,6 +414,7 @@ pub(super) struct CallsPerMinute(#[schemars(range(min = 1, max = 1_000_000))] pu
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Serve")]
 pub(super) struct RawServe {
     /// Which tools a client sees; by default what is known of the client decides.
     pub(super) surface: Option<RawSurface>,
@@ -425,6 +441,7 @@ pub(super) struct RawServe {
 /// `search`: find, describe and call; `all`: every tool.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Surface")]
 pub(super) enum RawSurface {
     Route,
     Toolset,
@@ -436,6 +453,7 @@ pub(super) enum RawSurface {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Profile")]
 pub(super) struct RawProfile {
     /// Which tools a client sees.
     pub(super) surface: Option<RawSurface>,
@@ -450,6 +468,7 @@ pub(super) struct RawProfile {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Store")]
 pub(super) struct RawStore {
     /// The folder of the database, logs and tokens, relative to the folder of this file.
     #[schemars(length(min = 1))]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use super::document::{Member, Node, Value};
-use super::mistake::{Report, did_you_mean};
+use super::mistake::Report;
 use super::raw::{
     RawClarification, RawPerformance, RawPolicy, RawProfile, RawRouting, RawSemanticSearch, RawServe,
     RawServer, RawSkill, RawStore, RawSurface, Tier,
@@ -23,7 +23,8 @@ use super::{
 ///
 /// The result is only of use when nothing was reported.
 pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mut Report<'_>) -> Config {
-    let mut resolving = Resolving { root, folders, folder, report, disabled: BTreeSet::new() };
+    let names = servers_of(root).map(|member| member.key.as_str()).collect();
+    let mut resolving = Resolving { root, folders, folder, report, names, disabled: BTreeSet::new() };
     let routing = resolving.routing();
     let (servers, switched_off) = resolving.servers(routing.performance.timeout);
     let mut policy = resolving.policy();
@@ -44,6 +45,7 @@ struct Resolving<'r, 'n, 'a> {
     folders: &'n Folders,
     folder: &'n Path,
     report: &'r mut Report<'a>,
+    names: BTreeSet<&'n str>,
     disabled: BTreeSet<&'n str>,
 }
 
@@ -76,20 +78,12 @@ impl<'n> Resolving<'_, 'n, '_> {
         })
     }
 
-    fn server_members(&self) -> impl Iterator<Item = &'n Member> + use<'n> {
-        let root = self.root;
-        ["mcpServers", "servers"]
-            .into_iter()
-            .filter_map(|key| root.member(key))
-            .flat_map(|it| it.node.members())
-    }
-
     fn servers(&mut self, call: Duration) -> (BTreeMap<String, Server>, Vec<String>) {
         let around = Surroundings { folders: self.folders, folder: self.folder, call };
         let mut servers = BTreeMap::new();
         let mut seen = BTreeSet::new();
         let mut switched_off = Vec::new();
-        for member in self.server_members() {
+        for member in servers_of(self.root) {
             if !seen.insert(member.key.as_str()) {
                 let message = format!("server `{}` is in `mcpServers` and in `servers`", member.key);
                 self.report.add(member.key_at, message, Some("keep one of the two".to_owned()));
@@ -143,16 +137,15 @@ impl<'n> Resolving<'_, 'n, '_> {
     }
 
     fn tiers(&mut self) -> Vec<(String, u8)> {
-        let names: BTreeSet<&str> = self.server_members().map(|member| member.key.as_str()).collect();
         let mut tiers = Vec::new();
         for member in self.root.member("tiers").map_or(&[][..], |it| it.node.members()) {
             let key = member.key.as_str();
-            let glob = if names.contains(key) {
+            let glob = if self.names.contains(key) {
                 format!("{key}__*")
             } else if key.contains("__") || key.contains('*') {
                 key.to_owned()
             } else {
-                let hint = did_you_mean(key, names.iter().copied());
+                let hint = self.report.did_you_mean(key, self.names.iter().copied());
                 let message = format!("`{key}` in `tiers` is neither a server, a tool nor a glob");
                 self.report.add(member.key_at, message, hint);
                 continue;
@@ -232,21 +225,22 @@ impl<'n> Resolving<'_, 'n, '_> {
         })
     }
 
-    fn profiles(&mut self, raw: BTreeMap<String, RawProfile>) -> BTreeMap<String, Profile> {
+    fn profiles(&mut self, mut raw: BTreeMap<String, RawProfile>) -> BTreeMap<String, Profile> {
         let root = self.root;
         let written = root.member("serve").and_then(|it| it.node.member("profiles"));
-        raw.into_iter()
-            .filter_map(|(name, profile)| {
-                let member = written.and_then(|it| it.node.member(&name))?;
-                let fits = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
-                if !name.chars().all(fits) || name.starts_with('.') {
-                    let hint = "use letters, digits, `-`, `_` and `.`".to_owned();
-                    let message = format!("the profile `{name}` cannot be part of a URL");
-                    self.report.add(member.key_at, message, Some(hint));
-                }
-                self.profile(&name, member, profile).map(|profile| (name, profile))
-            })
-            .collect()
+        let mut profiles = BTreeMap::new();
+        for member in written.map_or(&[][..], |it| it.node.members()) {
+            let name = &member.key;
+            let fits = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
+            if !name.chars().all(fits) || name.starts_with('.') {
+                let hint = "use letters, digits, `-`, `_` and `.`".to_owned();
+                let message = format!("the profile `{name}` cannot be part of a URL");
+                self.report.add(member.key_at, message, Some(hint));
+            }
+            let profile = raw.remove(name).and_then(|raw| self.profile(name, member, raw));
+            profiles.extend(profile.map(|profile| (name.clone(), profile)));
+        }
+        profiles
     }
 
     fn profile(&mut self, name: &str, member: &Member, raw: RawProfile) -> Option<Profile> {
@@ -278,8 +272,8 @@ impl<'n> Resolving<'_, 'n, '_> {
     }
 
     fn check_server(&mut self, profile: &str, server: &str, at: usize) {
-        if !self.server_members().any(|member| member.key == server) {
-            let hint = did_you_mean(server, self.server_members().map(|member| member.key.as_str()));
+        if !self.names.contains(server) {
+            let hint = self.report.did_you_mean(server, self.names.iter().copied());
             self.report.add(at, format!("the profile `{profile}` names an unknown server `{server}`"), hint);
         } else if self.disabled.contains(server) {
             let message = format!("the profile `{profile}` names the server `{server}`, which is disabled");
@@ -293,6 +287,11 @@ impl<'n> Resolving<'_, 'n, '_> {
             raw.folder.map(|folder| resolve_path(&folder, self.folder, &self.folders.home));
         Store { folder: folder.unwrap_or_else(|| self.folders.data.clone()) }
     }
+}
+
+/// Returns the servers of a file, under either key.
+fn servers_of(root: &Node) -> impl Iterator<Item = &Member> {
+    ["mcpServers", "servers"].into_iter().filter_map(|key| root.member(key)).flat_map(|it| it.node.members())
 }
 
 fn clarification(raw: &RawClarification) -> Clarification {

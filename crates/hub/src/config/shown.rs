@@ -23,18 +23,16 @@ impl fmt::Debug for Names<'_> {
     }
 }
 
-/// Shows a URL up to its query, because keys travel in queries and in user names.
+/// Shows where a URL leads; keys travel in the rest of it: user, path and query.
 struct Endpoint<'a>(&'a str);
 
 impl fmt::Debug for Endpoint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match url::Url::parse(self.0) {
             Ok(url) => {
-                let secret = url.query().is_some() || !url.username().is_empty() || url.password().is_some();
                 let host = url.host_str().unwrap_or_default();
                 let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
-                let rest = if secret { "…" } else { "" };
-                write!(f, "{}://{host}{port}{}{rest}", url.scheme(), url.path())
+                write!(f, "{}://{host}{port}/…", url.scheme())
             }
             Err(_) => Hidden.fmt(f),
         }

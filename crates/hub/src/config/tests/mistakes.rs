@@ -26,10 +26,7 @@ fn r14_a_wrong_key_in_the_routing_block_names_its_place() {
     ");
 }
 
-#[test]
-fn every_mistake_is_reported_at_once() {
-    insta::assert_snapshot!(mistakes(
-        r#"{
+const SERVERS: &str = r#"{
   "mcpServers": {
     "git": { "comand": "git", "args": "serve" },
     "both": { "command": "x", "url": "https://example.com" },
@@ -49,16 +46,12 @@ fn every_mistake_is_reported_at_once() {
     "number": { "command": 5, "args": [1], "env": { "A": [] }, "lazy": "no" },
     "file": { "command": "x", "envFile": "no.env" },
     "folder": { "command": "x", "folder": "f" }
-  },
-  "tiers": { "gti": 0, "git": 7, "a__*": "1" },
-  "skills": { "s": { "instructions": "x" } },
-  "policy": { "rateLimits": { "*": 0 } },
-  "serve": {
-    "surface": "everything", "http": "8808",
-    "profiles": { "a/b": { "surface": "all" }, "t": { "transparent": "gitt" }, "e": {}, "l": { "surface": "all", "servers": ["kindd"] } }
-  },
-  "stroe": {}
-}"#), @r#"
+  }
+}"#;
+
+#[test]
+fn every_mistake_in_a_server_is_reported_at_once() {
+    insta::assert_snapshot!(mistakes(SERVERS), @r#"
     toolyard.json:3:14: unknown key `comand` in server `git`
       hint: did you mean `command`?
     toolyard.json:3:39: `args` in server `git` must be a list, not a string
@@ -107,27 +100,47 @@ fn every_mistake_is_reported_at_once() {
     toolyard.json:19:42: `envFile` of server `file` cannot be read: No such file or directory (os error 2)
       hint: it is looked for at no.env
     toolyard.json:20:43: `folder` is only for the built-in `notes`
-    toolyard.json:22:14: `gti` in `tiers` is neither a server, a tool nor a glob
+    "#);
+}
+
+const REST: &str = r#"{
+  "mcpServers": { "git": { "comand": "x" }, "kind": { "command": "x" } },
+  "tiers": { "gti": 0, "git": 7, "a__*": "1" },
+  "skills": { "s": { "instructions": "x" } },
+  "policy": { "rateLimits": { "*": 0 } },
+  "serve": {
+    "surface": "everything", "http": "8808",
+    "profiles": { "a/b": { "surface": "all" }, "t": { "transparent": "gitt" }, "e": {}, "l": { "surface": "all", "servers": ["kindd"] } }
+  },
+  "stroe": {}
+}"#;
+
+#[test]
+fn every_mistake_in_the_rest_is_reported_at_once() {
+    insta::assert_snapshot!(mistakes(REST), @r#"
+    toolyard.json:2:28: unknown key `comand` in server `git`
+      hint: did you mean `command`?
+    toolyard.json:3:14: `gti` in `tiers` is neither a server, a tool nor a glob
       hint: did you mean `git`?
-    toolyard.json:22:31: `git` in `tiers` must be between 0 and 2, not 7
+    toolyard.json:3:31: `git` in `tiers` must be between 0 and 2, not 7
       hint: 0 essential, 1 utility, 2 fallback
-    toolyard.json:22:42: `a__*` in `tiers` must be a whole number, not a string
+    toolyard.json:3:42: `a__*` in `tiers` must be a whole number, not a string
       hint: write 1 without quotes
-    toolyard.json:23:20: `when` is missing in `skills.s`
-    toolyard.json:24:36: `*` in `policy.rateLimits` must be between 1 and 1000000, not 0
+    toolyard.json:4:20: `when` is missing in `skills.s`
+    toolyard.json:5:36: `*` in `policy.rateLimits` must be between 1 and 1000000, not 0
       hint: calls per minute
-    toolyard.json:26:16: `surface` in `serve` cannot be `everything`
+    toolyard.json:7:16: `surface` in `serve` cannot be `everything`
       hint: one of `route`, `toolset`, `search`, `all`
-    toolyard.json:26:38: `http` in `serve` is not an address to listen on
+    toolyard.json:7:38: `http` in `serve` is not an address to listen on
       hint: write an address and a port, like "127.0.0.1:8808"
-    toolyard.json:27:19: the profile `a/b` cannot be part of a URL
+    toolyard.json:8:19: the profile `a/b` cannot be part of a URL
       hint: use letters, digits, `-`, `_` and `.`
-    toolyard.json:27:70: the profile `t` names an unknown server `gitt`
+    toolyard.json:8:70: the profile `t` names an unknown server `gitt`
       hint: did you mean `git`?
-    toolyard.json:27:80: the profile `e` has neither `surface` nor `transparent`
-    toolyard.json:27:125: the profile `l` names an unknown server `kindd`
+    toolyard.json:8:80: the profile `e` has neither `surface` nor `transparent`
+    toolyard.json:8:125: the profile `l` names an unknown server `kindd`
       hint: did you mean `kind`?
-    toolyard.json:29:3: unknown key `stroe` at the top level
+    toolyard.json:10:3: unknown key `stroe` at the top level
       hint: did you mean `store`?
     "#);
 }
