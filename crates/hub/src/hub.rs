@@ -358,19 +358,25 @@ impl Hub {
                 each(&upstream);
             }
         }
-        // What was learnt is written down by another task; it is done when it has caught up.
-        let caught_up = || {
+        // What was learnt is written down by another task, which may lag behind a little.
+        self.first_heard(Duration::from_secs(1), which).await;
+    }
+
+    /// Waits until every server was heard of at least once, or for `patience`. Most clients list tools
+    /// once and never again, so the first list of a new configuration is worth a moment.
+    pub async fn first_heard(&self, patience: Duration, which: impl Fn(&Upstream) -> bool) {
+        let is_heard = || {
             let written = self.board.written.lock().expect("no holder panics");
             self.upstreams().iter().filter(|upstream| which(upstream)).all(|upstream| {
                 written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
             })
         };
-        for _ in 0..200 {
-            if caught_up() {
-                return;
+        let _ = tokio::time::timeout(patience, async {
+            while !is_heard() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        })
+        .await;
     }
 
     /// Ranks tools by words; tools of servers that failed come after equals that work.
