@@ -32,8 +32,13 @@ conformance:
     scripts/servers conformance
     TOOLYARD_REQUIRE_SERVERS=1 cargo nextest run -p toolyard conformance
 
+# Measure the hub beside its peers, as docs/benchmarks.md says
+bench HARNESS *ARGS:
+    cargo build --release -p toolyard
+    scripts/bench {{HARNESS}} {{ARGS}}
+
 # Measure how long the index over all tools takes
-bench:
+bench-index:
     cargo run --release -p toolyard-core --example index_speed
 
 # Record the terminal session of the README again

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: args::Args) -> Result<(), failure::Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = runtime(&args.command)?;
     let outcome = runtime.block_on(async {
         match args.command {
             args::Command::Serve(serve) => serve::run(&args.common, serve).await,
@@ -34,4 +34,16 @@ fn run(args: args::Args) -> Result<(), failure::Failure> {
     // A blocked read of a terminal must not hold the exit up.
     runtime.shutdown_background();
     outcome
+}
+
+/// One client at our standard streams is served fastest by one thread: a call passes through several
+/// tasks, and waking another thread for each costs more than all the rest. Many clients get several.
+fn runtime(command: &args::Command) -> std::io::Result<tokio::runtime::Runtime> {
+    let is_stdio = matches!(command, args::Command::Serve(serve) if serve.http.is_none());
+    let mut builder = if is_stdio {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    builder.enable_all().build()
 }

@@ -255,7 +255,7 @@ pub enum Repeat {
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A server that announces changes all the time is listed no more often than this.
-const REFRESH_PAUSE: Duration = Duration::from_millis(250);
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 /// Servers may call their list stale at once; nobody needs it that fresh.
 const SHORTEST_TTL: Duration = Duration::from_secs(30);
 
