@@ -70,7 +70,7 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
 }
 
 fn run(args: Args) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = runtime(args.command.as_ref())?;
     let outcome = runtime.block_on(dispatch(args));
     // A blocked read of a terminal must not hold the exit up.
     runtime.shutdown_background();
@@ -96,4 +96,16 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
     }
+}
+
+/// One client at our standard streams is served fastest by one thread: a call passes through several
+/// tasks, and waking another thread for each costs more than all the rest. Many clients get several.
+fn runtime(command: Option<&Command>) -> std::io::Result<tokio::runtime::Runtime> {
+    let is_stdio = matches!(command, Some(Command::Serve(serve)) if serve.is_stdio());
+    let mut builder = if is_stdio {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    builder.enable_all().build()
 }

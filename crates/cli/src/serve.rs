@@ -42,6 +42,13 @@ pub(crate) struct Serve {
     surface: Option<Surface>,
 }
 
+impl Serve {
+    /// Whether one client is served, at our standard streams.
+    pub(crate) fn is_stdio(&self) -> bool {
+        self.http.is_none()
+    }
+}
+
 /// Which tools clients see.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Surface {

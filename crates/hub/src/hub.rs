@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use toolyard_core::tool::{Effect, Tool};
 
-use crate::caller::{Caller, Era};
+use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Limits, Transport};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::{Live, Snapshot};
@@ -18,7 +18,9 @@ use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
 use crate::seal::Seal;
 use crate::store::{self, ServerStatus, Status, Store};
-use crate::upstream::{Audience, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream};
+use crate::upstream::{
+    Audience, Changes, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream,
+};
 use crate::vault::{Keyring, Vault};
 
 /// A server that is still being learnt after this long no longer keeps the next one waiting.
@@ -66,6 +68,8 @@ struct Settings {
     config: Arc<Config>,
     policy: Arc<Policy>,
     upstreams: BTreeMap<Arc<str>, Arc<Upstream>>,
+    /// Second connections, in the session era, to servers that speak both.
+    companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
 
 /// Where the one snapshot is written.
@@ -86,13 +90,20 @@ struct Written {
     heard: BTreeMap<Arc<str>, u64>,
 }
 
+/// What is to be kept of what was learnt.
+struct Learned {
+    server: Arc<str>,
+    fingerprint: String,
+    listing: Arc<Listing>,
+}
+
 impl Board {
     fn publish(&self, written: &Written) {
         self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
     }
 
     /// Takes what was learnt; returns what is to be kept when it is new.
-    fn learn(&self, learnt: Learnt) -> Option<(Arc<str>, String, Arc<Listing>)> {
+    fn learn(&self, learnt: Learnt) -> Option<(Learned, Changes)> {
         let mut written = self.written.lock().expect("no holder panics");
         let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
         *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
@@ -103,13 +114,11 @@ impl Board {
             }
             Ok(listing) => {
                 written.faults.remove(&learnt.server);
-                let known = written.listings.get(&learnt.server);
-                if known.is_some_and(|known| known.offers_the_same(&listing)) {
-                    return None;
-                }
+                let changes =
+                    listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
                 written.listings.insert(Arc::clone(&learnt.server), Arc::clone(&listing));
                 self.publish(&written);
-                Some((learnt.server, fingerprint, listing))
+                Some((Learned { server: learnt.server, fingerprint, listing }, changes))
             }
         }
     }
@@ -131,7 +140,11 @@ impl Hub {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
             http: crate::upstream::http_client(),
             vault: Vault::open(&folder, Keyring::system()),
-            audience: Audience { news: broadcast::Sender::new(NEWS), sole: Arc::default() },
+            audience: Audience {
+                news: broadcast::Sender::new(NEWS),
+                sole: Arc::default(),
+                abilities: Arc::default(),
+            },
             learnt,
             logs,
         };
@@ -139,6 +152,7 @@ impl Hub {
             policy: Arc::new(Policy::new(config.policy.clone())),
             config: Arc::new(Config { servers: BTreeMap::new(), ..config.clone() }),
             upstreams: BTreeMap::new(),
+            companions: BTreeMap::new(),
         };
         let hub = Arc::new(Self {
             seal: Seal::open(&folder),
@@ -201,8 +215,8 @@ impl Hub {
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
         *self.settings.write().expect("no holder panics") =
-            Settings { config: Arc::new(config), policy, upstreams };
-        let _ = self.around.audience.news.send(News::Catalog);
+            Settings { config: Arc::new(config), policy, upstreams, companions: BTreeMap::new() };
+        let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
         }
@@ -233,6 +247,27 @@ impl Hub {
         self.settings.read().expect("no holder panics").upstreams.get(name).cloned()
     }
 
+    /// Returns a server as a client of this era would meet it without the hub: one that speaks both
+    /// eras behaves in each as its own rules say, so a session client gets a session.
+    pub(crate) async fn upstream_in(&self, name: &str, era: Era) -> Result<Option<Arc<Upstream>>, Failure> {
+        let Some(upstream) = self.upstream(name) else { return Ok(None) };
+        let link = upstream.link().await?;
+        let speaks = link.peer.get().map(|peer| peer.era);
+        if era == Era::Modern || speaks == Some(Era::Session) {
+            return Ok(Some(upstream));
+        }
+        let companion = {
+            let mut settings = self.settings.write().expect("no holder panics");
+            let made = settings.companions.entry(Arc::clone(&upstream.name)).or_insert_with(|| {
+                let (name, config) = (Arc::clone(&upstream.name), upstream.config.clone());
+                Arc::new(Upstream::companion(name, config, &self.around))
+            });
+            Arc::clone(made)
+        };
+        // A server that speaks the modern era alone is bridged.
+        Ok(Some(if companion.link().await.is_ok() { companion } else { upstream }))
+    }
+
     /// Returns all servers.
     pub fn upstreams(&self) -> Vec<Arc<Upstream>> {
         self.settings.read().expect("no holder panics").upstreams.values().cloned().collect()
@@ -246,6 +281,11 @@ impl Hub {
     /// Names the only client there can be, which may then be asked outside of its requests.
     pub fn set_sole_client(&self, caller: Option<Arc<Caller>>) {
         *self.around.audience.sole.lock().expect("no holder panics") = caller;
+    }
+
+    /// Notes what a session client can be asked.
+    pub fn welcome(&self, client: &Client) {
+        self.around.audience.welcome(&client.capabilities);
     }
 
     /// Whether clients may see a tool.
@@ -327,17 +367,33 @@ impl Hub {
                 each(&upstream);
             }
         }
-        // What was learnt is written down by another task; it is done when it has caught up. A server
-        // that rests after a failure has nothing new to say.
+        // Another task writes it down and may lag behind. A server that rests after a failure says nothing.
         let caught_up = |(upstream, before): &(Arc<Upstream>, u64)| {
             heard(upstream) > *before || matches!(upstream.state(), State::Failed { .. })
         };
-        for _ in 0..1000 {
-            if asked.iter().all(caught_up) {
-                return;
+        let _ = tokio::time::timeout(Duration::from_secs(5), async {
+            while !asked.iter().all(caught_up) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        })
+        .await;
+    }
+
+    /// Waits until every server was heard of at least once, or for `patience`. Most clients list tools
+    /// once and never again, so the first list of a new configuration is worth a moment.
+    pub async fn first_heard(&self, patience: Duration, which: impl Fn(&Upstream) -> bool) {
+        let is_heard = || {
+            let written = self.board.written.lock().expect("no holder panics");
+            self.upstreams().iter().filter(|upstream| which(upstream)).all(|upstream| {
+                written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
+            })
+        };
+        let _ = tokio::time::timeout(patience, async {
+            while !is_heard() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
     }
 
     /// Ranks tools by words; tools of servers that failed come after equals that work.
@@ -436,9 +492,12 @@ impl Hub {
 
     /// Stops all servers and waits until they are gone.
     pub async fn close(&self) {
-        let upstreams = std::mem::take(&mut self.settings.write().expect("no holder panics").upstreams);
+        let (upstreams, companions) = {
+            let mut settings = self.settings.write().expect("no holder panics");
+            (std::mem::take(&mut settings.upstreams), std::mem::take(&mut settings.companions))
+        };
         let mut stopping = JoinSet::new();
-        for upstream in upstreams.into_values() {
+        for upstream in upstreams.into_values().chain(companions.into_values()) {
             stopping.spawn(async move { upstream.stop().await });
         }
         while stopping.join_next().await.is_some() {}
@@ -466,11 +525,11 @@ async fn write_down(
         let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
         // Gathering tens of thousands of tools takes a while; others are served meanwhile.
         let writing = tokio::task::spawn_blocking(move || {
-            if let Some((server, fingerprint, listing)) = board.learn(learnt) {
-                if let Err(err) = store.keep_listing(&server, &fingerprint, &listing) {
-                    tracing::warn!(server = %server, "{err}; it will be learnt again after a restart");
+            if let Some((it, changes)) = board.learn(learnt) {
+                if let Err(err) = store.keep_listing(&it.server, &it.fingerprint, &it.listing) {
+                    tracing::warn!(server = %it.server, "{err}; it will be learnt again after a restart");
                 }
-                let _ = news.send(News::Catalog);
+                let _ = news.send(News::Catalog(changes));
             }
         });
         let _ = writing.await;

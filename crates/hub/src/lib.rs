@@ -3,7 +3,7 @@
 pub mod jsonrpc; //  messages, payloads kept raw
 pub mod frame; //    lines from a stream that is not to be trusted
 pub mod config; //   what the settings file means
-pub mod clients; //  configurations of other MCP clients
+pub mod clients; //  other programs' settings: import and connect
 pub mod process; //  children and all their descendants
 pub mod seal; //     state that travels through clients
 pub mod vault; //    secrets on disk

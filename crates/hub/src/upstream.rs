@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 
 use crate::caller::Caller;
 use crate::frame::Excess;
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, Fields};
 
 pub(crate) mod link; //      requests and answers over any transport
 pub(crate) mod stdio; //     a child's standard streams
@@ -123,11 +123,45 @@ impl Failure {
     }
 }
 
+/// Which lists have other entries than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// Tools.
+    pub tools: bool,
+    /// Prompts.
+    pub prompts: bool,
+    /// Resources and their templates.
+    pub resources: bool,
+}
+
+impl Changes {
+    /// Reads the announcement of a server.
+    pub(crate) fn announced(method: &str) -> Option<Self> {
+        let none = Self { tools: false, prompts: false, resources: false };
+        match method {
+            "notifications/tools/list_changed" => Some(Self { tools: true, ..none }),
+            "notifications/prompts/list_changed" => Some(Self { prompts: true, ..none }),
+            "notifications/resources/list_changed" => Some(Self { resources: true, ..none }),
+            _ => None,
+        }
+    }
+
+    /// Whatever there is may be different.
+    pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
+}
+
 /// What happens at a server without being asked for.
 #[derive(Clone, Debug)]
 pub enum News {
-    /// The catalog has other tools, resources or prompts than before.
-    Catalog,
+    /// The catalog changed.
+    Catalog(Changes),
+    /// A server says that its lists changed; whether they did is not known yet.
+    Announced {
+        /// The server.
+        server: Arc<str>,
+        /// What it says.
+        changes: Changes,
+    },
     /// A resource changed.
     Resource {
         /// The server.
@@ -144,4 +178,20 @@ pub struct Audience {
     pub news: broadcast::Sender<News>,
     /// The client, when there can be only one: it may be asked even while it waits for nothing.
     pub sole: Arc<Mutex<Option<Arc<Caller>>>>,
+    /// What session clients so far can be asked; servers that are started for them are told so.
+    pub abilities: Arc<Mutex<Fields>>,
+}
+
+impl Audience {
+    /// Notes what a client can be asked.
+    pub fn welcome(&self, capabilities: &Fields) {
+        let mut abilities = self.abilities.lock().expect("no holder panics");
+        for (name, settings) in capabilities.iter() {
+            // Roots belong to one client; several clients' would contradict one another.
+            let is_sole = self.sole.lock().expect("no holder panics").is_some();
+            if matches!(name, "elicitation" | "sampling") || (name == "roots" && is_sole) {
+                abilities.set(name, settings.to_owned());
+            }
+        }
+    }
 }

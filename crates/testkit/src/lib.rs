@@ -5,12 +5,14 @@
 
 pub mod client; //    a raw MCP client over stdio and HTTP
 pub mod fault; //     a scriptable MCP server, good or broken in one way
+pub mod listening; // a program that serves HTTP and says where
 pub mod processes; // who descends from whom, and who is still alive
 pub mod servers; //   real servers from npm and PyPI, pinned
 mod waiting; //       the only place that sleeps
 
 use std::path::PathBuf;
 
+pub use listening::Listening;
 pub use waiting::{wait_for, wait_until};
 
 /// Finds a binary of the workspace beside the running test.

@@ -23,6 +23,19 @@ enum Home {
     PyPi,
 }
 
+/// Says whether `scripts/servers` was run, so that a test can skip itself with a message.
+///
+/// # Panics
+///
+/// If they are missing although `TOOLYARD_REQUIRE_SERVERS` is set, as it is where
+/// nothing may be skipped.
+pub fn are_installed() -> bool {
+    let installed = modules().is_dir() && root().join("python").is_dir();
+    let required = std::env::var_os("TOOLYARD_REQUIRE_SERVERS").is_some();
+    assert!(installed || !required, "the real servers are missing; run `scripts/servers` first");
+    installed
+}
+
 /// Gives the command that starts a server, with these arguments.
 ///
 /// # Panics
@@ -33,7 +46,7 @@ pub fn command(name: &str, args: &[&str]) -> Command {
     let (_, home, file) = known.unwrap_or_else(|| panic!("no server is called `{name}`"));
     let mut command = match home {
         Home::Npm => node(file),
-        Home::PyPi => Command::new(installed(&root().join("python/bin").join(file))),
+        Home::PyPi => Command::new(installed(&root().join("python").join(name).join("bin").join(file))),
     };
     command.args(args);
     command

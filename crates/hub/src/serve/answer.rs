@@ -38,11 +38,11 @@ pub(crate) async fn answer(request: Request) -> Answer {
 
 async fn on_surface(request: Request) -> Answer {
     match (request.method.as_str(), request.caller.era) {
-        ("initialize", _) => Ok(greeting(&request)),
+        ("initialize", Era::Session) => Ok(greeting(&request)),
         ("server/discover", Era::Modern) => Ok(discovery(&request)),
         ("ping", Era::Session) => Ok(raw(&json!({}))),
         ("logging/setLevel", Era::Session) => offers::set_level(&request).await,
-        ("tools/list", _) => Ok(tools::list(&request)),
+        ("tools/list", _) => Ok(tools::list(&request).await),
         ("tools/call", _) => tools::call(request).await,
         ("resources/list", _) => Ok(offers::list(&request, "resources", |listing| &listing.resources)),
         ("resources/templates/list", _) => {

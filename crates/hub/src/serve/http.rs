@@ -24,10 +24,12 @@ use crate::upstream::link::MODERN_VERSION;
 
 pub(crate) mod guard; //   who may come in
 pub(crate) mod headers; // whether headers and body agree
+pub(crate) mod flow; //    a stream of events, and picking it up again
 pub(crate) mod reply; //   one JSON object, or a stream of events
 pub(crate) mod visits; //  sessions by their id
 
-use reply::{accepted, refused, respond, stream};
+use flow::{Final, Work};
+use reply::{Form, accepted, refused, respond, resumed, stream};
 use visits::Visits;
 
 /// Messages of one request that may wait for a client that reads slowly.
@@ -190,11 +192,11 @@ async fn modern(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Aske
     let (lines, outgoing) = mpsc::channel(QUEUE);
     let caller = Arc::new(Caller::modern(&client, lines));
     let Asked { id, method, params } = asked;
-    let reception = Arc::clone(&house.reception);
+    let (reception, form) = (Arc::clone(&house.reception), form(&view));
     let request = Request { reception, view, caller, id: id.clone(), method, params, watching: None };
     let running = tokio::spawn(finish(request));
     // The modern era cancels by closing the stream, so the work ends with the response.
-    respond(reply::Work::Cancelled(running), outgoing, house.closing.clone()).await
+    respond(Work::Cancelled(running), outgoing, house.closing.clone(), (form, None)).await
 }
 
 async fn in_session(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Asked) -> Response {
@@ -209,19 +211,29 @@ async fn in_session(house: &Arc<House>, view: View, headers: &HeaderMap, asked: 
     let (lines, outgoing) = mpsc::channel(QUEUE);
     let Asked { id, method, params } = asked;
     let is_opening = method == "initialize";
+    let form = if is_opening { Form::Shortest } else { form(&visit.session.view) };
+    let home = Some(Arc::clone(&visit.broken));
     let request = visit.session.request(id.clone(), method, params, Some(lines));
     let running = tokio::spawn(finish(request));
     visit.session.runs(id, running.abort_handle());
     // A broken connection is no cancellation here: the client says so when it wants to cancel.
-    let mut response = respond(reply::Work::Finished(running), outgoing, house.closing.clone()).await;
+    let mut response = respond(Work::Finished(running), outgoing, house.closing.clone(), (form, home)).await;
     if is_opening && let Ok(id) = HeaderValue::from_str(&visit.id) {
         response.headers_mut().insert("mcp-session-id", id);
     }
     response
 }
 
+/// A server that is passed through may speak before it answers, so its stream is open from the start.
+fn form(view: &View) -> Form {
+    match view {
+        View::Transparent { .. } => Form::Stream,
+        View::Surface { .. } => Form::Shortest,
+    }
+}
+
 /// Answers a request and writes the answer down.
-async fn finish(request: Request) -> reply::Final {
+async fn finish(request: Request) -> Final {
     let (id, era) = (request.id.clone(), request.caller.era);
     let outcome = answer(request).await;
     let status = match (&outcome, era) {
@@ -234,7 +246,7 @@ async fn finish(request: Request) -> reply::Final {
         },
         _ => StatusCode::OK,
     };
-    reply::Final { status, line: response_line(Some(&id), &outcome) }
+    Final { status, line: response_line(Some(&id), &outcome) }
 }
 
 /// Opens the stream of what belongs to no request.
@@ -256,6 +268,10 @@ async fn listen(
     let Some(visit) = house.visits.find(&house.reception, &view, &headers) else {
         return visits::not_found(&headers);
     };
+    let last_event = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    if let Some(flow) = last_event.and_then(|last| visit.broken.resume(last)) {
+        return resumed(flow, Arc::clone(&visit.broken));
+    }
     match visit.take_stream() {
         Some(outgoing) => stream(outgoing, house.closing.clone()),
         None => (StatusCode::CONFLICT, "this session has its stream open already\n").into_response(),

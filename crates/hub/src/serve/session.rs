@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::answer::Request;
-use super::subscribe::{CHANGES, Watching, lists_follow_the_catalog};
+use super::subscribe::{Watching, announcements, changed, lists_follow_the_catalog};
 use super::{Reception, View, era};
 use crate::caller::{Answer, Caller, Client, Questions};
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line};
@@ -145,20 +145,20 @@ impl Session {
         let mut news = self.reception.hub.news();
         loop {
             match news.recv().await {
-                Ok(News::Catalog) | Err(RecvError::Lagged(_)) => {
-                    let follows = lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
-                    for (key, method) in CHANGES {
-                        if follows || key != "toolsListChanged" {
-                            self.tell(method, None);
-                        }
-                    }
-                }
                 Ok(News::Resource { server, params }) => {
                     if self.watching.wants(&server, &params) {
                         self.tell("notifications/resources/updated", Some(&params));
                     }
                 }
                 Err(RecvError::Closed) => return,
+                lists => {
+                    let changes = changed(lists, &self.view);
+                    let tools_follow =
+                        lists_follow_the_catalog(&self.reception, &self.view, &self.caller(None));
+                    for (_, method) in changes.into_iter().flat_map(|it| announcements(it, tools_follow)) {
+                        self.tell(method, None);
+                    }
+                }
             }
         }
     }

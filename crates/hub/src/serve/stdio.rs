@@ -143,7 +143,9 @@ impl Desk {
         if method == "initialize" {
             self.session.introduce(Session::introduced(&params, era::fresh_principal()));
             self.has_session.store(true, Ordering::Relaxed);
-            self.session.reception.hub.set_sole_client(Some(self.session.caller(None)));
+            let hub = &self.session.reception.hub;
+            hub.set_sole_client(Some(self.session.caller(None)));
+            hub.welcome(&self.session.client());
         } else if method != "ping" && !self.has_session.load(Ordering::Relaxed) {
             let message = "the session is not open: send `initialize` first, or the `_meta` of 2026-07-28 with each request";
             return Err(ErrorObject::new(ErrorObject::INVALID_REQUEST, message));

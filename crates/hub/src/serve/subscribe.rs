@@ -13,7 +13,7 @@ use super::{Reception, View, offers};
 use crate::caller::{Answer, Caller, Era};
 use crate::config::Surface;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
-use crate::upstream::{News, Repeat};
+use crate::upstream::{Changes, News, Repeat};
 
 /// A server's resource.
 pub(crate) type Watched = (Arc<str>, String);
@@ -180,30 +180,51 @@ pub(crate) async fn listen(request: Request) -> Answer {
     tell("notifications/subscriptions/acknowledged", acknowledged);
     loop {
         match news.recv().await {
-            Ok(News::Catalog) | Err(RecvError::Lagged(_)) => {
-                for (key, method) in CHANGES {
-                    let is_fixed = key == "toolsListChanged"
-                        && !lists_follow_the_catalog(&request.reception, &request.view, &request.caller);
-                    if wants(key) && !is_fixed {
+            Ok(News::Resource { server, params }) => {
+                if watching.wants(&server, &params) {
+                    tell("notifications/resources/updated", Fields::parse(Some(&params)).unwrap_or_default());
+                }
+            }
+            Err(RecvError::Closed) => return Ok(raw(&json!({}))),
+            lists => {
+                let changes = changed(lists, &request.view);
+                let tools_follow =
+                    lists_follow_the_catalog(&request.reception, &request.view, &request.caller);
+                for (wish, method) in changes.into_iter().flat_map(|it| announcements(it, tools_follow)) {
+                    if wants(wish) {
                         tell(method, Fields::default());
                     }
                 }
             }
-            Ok(News::Resource { server, params }) if watching.wants(&server, &params) => {
-                tell("notifications/resources/updated", Fields::parse(Some(&params)).unwrap_or_default());
-            }
-            Ok(News::Resource { .. }) => {}
-            Err(RecvError::Closed) => return Ok(raw(&json!({}))),
         }
     }
 }
 
-/// The announcements of changed lists, by the name of their wish.
-pub(crate) const CHANGES: [(&str, &str); 3] = [
-    ("toolsListChanged", "notifications/tools/list_changed"),
-    ("promptsListChanged", "notifications/prompts/list_changed"),
-    ("resourcesListChanged", "notifications/resources/list_changed"),
-];
+/// Returns which lists of a view changed. A server that is passed through is believed at its word;
+/// elsewhere what counts is what was found.
+pub(crate) fn changed(news: Result<News, RecvError>, view: &View) -> Option<Changes> {
+    match (news, view) {
+        (Ok(News::Catalog(changes)), View::Surface { .. }) => Some(changes),
+        (Ok(News::Announced { server, changes }), View::Transparent { server: only }) if server == *only => {
+            Some(changes)
+        }
+        (Err(RecvError::Lagged(_)), _) => Some(Changes::ALL),
+        _ => None,
+    }
+}
+
+/// Returns the announcements that changes call for, each with the name of the wish to hear it.
+pub(crate) fn announcements(
+    changes: Changes,
+    tools_follow: bool,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = [
+        (changes.tools && tools_follow, "toolsListChanged", "notifications/tools/list_changed"),
+        (changes.prompts, "promptsListChanged", "notifications/prompts/list_changed"),
+        (changes.resources, "resourcesListChanged", "notifications/resources/list_changed"),
+    ];
+    all.into_iter().filter(|(is_due, _, _)| *is_due).map(|(_, wish, method)| (wish, method))
+}
 
 /// Whether the tools that a client sees change with the catalog.
 pub(crate) fn lists_follow_the_catalog(reception: &Reception, view: &View, caller: &Caller) -> bool {

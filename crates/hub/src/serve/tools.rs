@@ -1,10 +1,12 @@
 //! What tools a client sees, and calls to them.
 
 use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::tool::Tool;
+use toolyard_core::tool::{Tool, ToolId};
 
 use super::answer::Request;
 use super::{View, park};
@@ -13,6 +15,7 @@ use crate::config::Surface;
 use crate::hub::failed_call;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
+use crate::upstream::Upstream;
 
 /// Tools in one answer of `find_tools`, unless asked for more.
 const FOUND: usize = 8;
@@ -20,9 +23,15 @@ const MOST_FOUND: usize = 50;
 /// Characters of a tool's description in one line.
 const LINE_CHARS: usize = 110;
 
+/// How long the first list of a new configuration waits for servers that were never reached.
+const FIRST_LIST: Duration = Duration::from_millis(1500);
+
 /// Returns the tools of the client's surface.
-pub(crate) fn list(request: &Request) -> Box<RawValue> {
+pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     let hub = &request.reception.hub;
+    if request.view.surface(hub, &request.caller) == Surface::All {
+        hub.first_heard(FIRST_LIST, |upstream| request.view.shows(&upstream.name)).await;
+    }
     let tools: Vec<Box<RawValue>> = match request.view.surface(hub, &request.caller) {
         Surface::All => {
             let snapshot = hub.snapshot();
@@ -85,7 +94,7 @@ pub(crate) async fn call(mut request: Request) -> Answer {
     let Some(name) = request.params.text("name") else {
         return Err(ErrorObject::invalid_params("`tools/call` needs the tool's `name`"));
     };
-    let snapshot = request.reception.hub.snapshot();
+    let snapshot = snapshot_with(&request, &name).await;
     let surface = request.view.surface(&request.reception.hub, &request.caller);
     let is_own = surface != Surface::All && snapshot.catalog.get(&name).is_none();
     if !is_own {
@@ -104,6 +113,7 @@ pub(crate) async fn call(mut request: Request) -> Answer {
                 Err(why) => return Ok(failed_call(&why)),
             };
             request.params.set("arguments", inner);
+            let snapshot = snapshot_with(&request, &target).await;
             call_by_name(request, &snapshot, &target).await.or_else(|error| match error.code {
                 // A model reads results; an error of the protocol may never reach it.
                 ErrorObject::INVALID_PARAMS => Ok(failed_call(&error.message)),
@@ -112,6 +122,23 @@ pub(crate) async fn call(mut request: Request) -> Answer {
         }
         _ => Err(request.reception.hub.unknown_tool(&snapshot, &name)),
     }
+}
+
+/// Returns the catalog, after a server that was never reached but that the name belongs to was heard of.
+async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
+    let hub = &request.reception.hub;
+    let snapshot = hub.snapshot();
+    if snapshot.catalog.get(tool).is_some() {
+        return snapshot;
+    }
+    let owns = |upstream: &Upstream| {
+        let rest = tool.strip_prefix(&*ToolId::server_prefix(&upstream.name));
+        rest.is_some_and(|rest| rest.starts_with("__")) && !snapshot.listings.contains_key(&upstream.name)
+    };
+    if let Some(upstream) = hub.upstreams().into_iter().find(|upstream| owns(upstream)) {
+        hub.first_heard(upstream.config.limits.start, owns).await;
+    }
+    hub.snapshot()
 }
 
 /// Models write the arguments as an object, as JSON text, or leave them out.

@@ -19,14 +19,15 @@ pub(crate) async fn answer(request: Request, server: &Arc<str>) -> Answer {
     let hub = Arc::clone(&request.reception.hub);
     let gone =
         || ErrorObject::new(ErrorObject::INTERNAL, format!("server `{server}` is no longer configured"));
-    let upstream = hub.upstream(server).ok_or_else(gone)?;
+    let upstream = hub.upstream_in(server, request.caller.era).await.map_err(|failure| failure.to_error())?;
+    let upstream = upstream.ok_or_else(gone)?;
     let link = upstream.link().await.map_err(|failure| failure.to_error())?;
     let peer = link.peer.get().expect("a running server has shaken hands").clone();
     match (request.method.as_str(), request.caller.era, peer.era) {
-        ("initialize", _, _) => Ok(greeting(&request, &peer)),
+        ("initialize", Era::Session, _) => Ok(greeting(&request, &peer)),
         ("server/discover", _, Era::Session) => Ok(discovery(&peer)),
         ("ping", Era::Session, _) | ("logging/setLevel", Era::Session, Era::Modern) => Ok(raw(&json!({}))),
-        ("ping" | "logging/setLevel", Era::Modern, Era::Session) => {
+        ("initialize", Era::Modern, _) | ("ping" | "logging/setLevel", Era::Modern, Era::Session) => {
             Err(ErrorObject::unknown_method(&request.method))
         }
         ("resources/subscribe" | "resources/unsubscribe", Era::Session, _) => {

@@ -19,42 +19,38 @@ const SILENCE: Duration = Duration::from_millis(1500);
 /// The handshake as a whole is limited by the caller.
 const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
-/// Learns how the server wants to be spoken to. `remembered` is what worked the last time.
-pub(crate) async fn shake(link: &Arc<Link>, remembered: Option<Era>, roots: Roots) -> Result<(), Failure> {
+/// Learns how the server wants to be spoken to. `remembered` is what worked the last time; `abilities` is
+/// what a server of the session era is told that it may ask.
+pub(crate) async fn shake(
+    link: &Arc<Link>,
+    remembered: Option<Era>,
+    abilities: &Fields,
+) -> Result<(), Failure> {
     let peer = match (&link.wire, remembered) {
         (Wire::Builtin(_), _) => builtin(),
-        (Wire::Sse(_), _) | (_, Some(Era::Session)) => initialize(link, roots).await?,
+        (Wire::Sse(_), _) | (_, Some(Era::Session)) => initialize(link, abilities).await?,
         (_, Some(Era::Modern)) => match discover(link).await {
-            Err(Failure::Refused(error)) if !error.is_modern() => initialize(link, roots).await?,
+            Err(Failure::Refused(error)) if !error.is_modern() => initialize(link, abilities).await?,
             other => other?,
         },
-        (_, None) => probe(link, roots).await?,
+        (_, None) => probe(link, abilities).await?,
     };
     link.peer.set(peer).expect("a link shakes hands once");
     Ok(())
 }
 
-/// Whether the hub has roots to tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Roots {
-    /// One client is connected and has them.
-    Declared,
-    /// Nobody has, or it is unclear whose they would be.
-    Absent,
-}
-
-async fn probe(link: &Arc<Link>, roots: Roots) -> Result<Peer, Failure> {
+async fn probe(link: &Arc<Link>, abilities: &Fields) -> Result<Peer, Failure> {
     let mut discovering = std::pin::pin!(discover(link));
     let first = tokio::select! {
         found = &mut discovering => Some(found),
         () = tokio::time::sleep(SILENCE), if matches!(link.wire, Wire::Lines(_)) => None,
     };
     match first {
-        Some(Err(Failure::Refused(error))) if !error.is_modern() => initialize(link, roots).await,
-        Some(Err(Failure::Http { .. } | Failure::Senseless { .. })) => initialize(link, roots).await,
+        Some(Err(Failure::Refused(error))) if !error.is_modern() => initialize(link, abilities).await,
+        Some(Err(Failure::Http { .. } | Failure::Senseless { .. })) => initialize(link, abilities).await,
         Some(found) => found,
         None => {
-            let mut initializing = std::pin::pin!(initialize(link, roots));
+            let mut initializing = std::pin::pin!(initialize(link, abilities));
             tokio::select! {
                 greeted = &mut initializing => greeted,
                 found = &mut discovering => match found {
@@ -91,15 +87,11 @@ async fn discover(link: &Arc<Link>) -> Result<Peer, Failure> {
     })
 }
 
-async fn initialize(link: &Arc<Link>, roots: Roots) -> Result<Peer, Failure> {
+async fn initialize(link: &Arc<Link>, abilities: &Fields) -> Result<Peer, Failure> {
     set_version(link, None);
-    let mut capabilities = json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {} });
-    if roots == Roots::Declared {
-        capabilities["roots"] = json!({});
-    }
     let mut params = Fields::default();
     params.set("protocolVersion", raw(&SESSION_VERSIONS[0]));
-    params.set("capabilities", raw(&capabilities));
+    params.set("capabilities", raw(abilities));
     params.set("clientInfo", own_info());
     let nobody = Arc::new(Caller::nobody());
     let result = read(link, &link.request("initialize", params, &nobody, NO_LIMIT).await?)?;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::http::HttpWire;
 use super::sse::SseWire;
-use super::{Audience, Failure, News, Sent};
+use super::{Audience, Changes, Failure, News, Sent};
 use crate::caller::{Caller, Era};
 use crate::frame::{Bounds, Excess, Frame};
 use crate::jsonrpc::{ErrorObject, Fields, Id, Message, notification_line, raw, request_line, response_line};
@@ -21,6 +21,9 @@ use crate::jsonrpc::{ErrorObject, Fields, Id, Message, notification_line, raw, r
 pub(crate) const MODERN_VERSION: &str = "2026-07-28";
 /// Prefix of the `_meta` keys that belong to the protocol and not to the caller.
 pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
+
+/// Equal announcements that come faster than this are one.
+const STORM: Duration = Duration::from_millis(50);
 
 /// What carries the messages.
 #[derive(Debug)]
@@ -57,6 +60,7 @@ pub(crate) struct Link {
     pub(crate) stop: Notify,
     pub(crate) wire: Wire,
     audience: Audience,
+    announced: Mutex<Option<(Changes, Instant)>>,
     asked: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
     questions: Mutex<JoinSet<()>>,
@@ -113,6 +117,7 @@ impl Link {
             peer: OnceLock::new(),
             stale: Arc::new(Notify::new()),
             stop: Notify::new(),
+            announced: Mutex::new(None),
             asked: AtomicU64::new(1),
             pending: Mutex::new(HashMap::new()),
             questions: Mutex::new(JoinSet::new()),
@@ -286,11 +291,11 @@ impl Link {
     }
 
     fn hear(&self, method: &str, params: Option<Box<RawValue>>, scope: Option<u64>) {
+        if let Some(changes) = Changes::announced(method) {
+            return self.announce(changes);
+        }
         match method {
             "notifications/progress" => self.progress(params.as_deref()),
-            "notifications/tools/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/prompts/list_changed" => self.stale.notify_one(),
             "notifications/resources/updated" => {
                 if let Some(params) = params {
                     let _ =
@@ -302,11 +307,23 @@ impl Link {
                     caller.log(&params);
                 }
             }
+            // Answers the hub's own subscriptions; clients have theirs from the hub.
+            "notifications/subscriptions/acknowledged" => {}
             _ => {
                 if let Some(caller) = self.addressee(scope) {
                     caller.notify(method, params.as_deref());
                 }
             }
+        }
+    }
+
+    fn announce(&self, changes: Changes) {
+        self.stale.notify_one();
+        let mut announced = self.announced.lock().expect("no holder panics");
+        let is_storm = announced.is_some_and(|(last, at)| last == changes && at.elapsed() < STORM);
+        if !is_storm {
+            *announced = Some((changes, Instant::now()));
+            let _ = self.audience.news.send(News::Announced { server: Arc::clone(&self.server), changes });
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use toolyard_packs::Pack;
 
 use super::link::{Link, Peer, Wire};
-use super::{Failure, mirror};
+use super::{Changes, Failure, mirror};
 use crate::caller::{Caller, Era};
 use crate::config::Limits;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
@@ -48,16 +48,23 @@ impl Listing {
         self.capabilities.get(capability).is_some()
     }
 
-    /// Whether it is the same offer; the problems that were met on the way do not matter.
-    pub fn offers_the_same(&self, other: &Self) -> bool {
-        fn texts(listing: &Listing) -> impl Iterator<Item = &str> {
-            let lists = [&listing.tools, &listing.resources, &listing.templates, &listing.prompts];
-            lists.into_iter().flat_map(|list| list.iter().map(|item| item.get()).chain(["|"]))
-        }
-        self.version == other.version
-            && self.instructions == other.instructions
-            && raw(&self.capabilities).get() == raw(&other.capabilities).get()
-            && texts(self).eq(texts(other))
+    /// Returns which lists differ from what was known before; `None` when nothing does.
+    pub fn changes_since(&self, known: Option<&Self>) -> Option<Changes> {
+        let Some(known) = known else { return Some(Changes::ALL) };
+        let differ = |a: &[Box<RawValue>], b: &[Box<RawValue>]| {
+            !a.iter().map(|x| x.get()).eq(b.iter().map(|x| x.get()))
+        };
+        let changes = Changes {
+            tools: differ(&self.tools, &known.tools),
+            prompts: differ(&self.prompts, &known.prompts),
+            resources: differ(&self.resources, &known.resources) || differ(&self.templates, &known.templates),
+        };
+        let is_same = self.version == known.version
+            && self.instructions == known.instructions
+            && self.problems == known.problems
+            && raw(&self.capabilities).get() == raw(&known.capabilities).get();
+        let none = Changes { tools: false, prompts: false, resources: false };
+        (changes != none || !is_same).then_some(changes)
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::handshake::{self, Roots};
+use super::handshake;
 use super::link::{Link, Wire};
 use super::listing::{self, Listing};
 use super::{Audience, Failure, Sent, connect};
@@ -115,6 +115,23 @@ enum Order {
 impl Upstream {
     /// Takes charge of a server; `known` is what it offered the last time.
     pub fn new(name: Arc<str>, config: Server, known: Option<Arc<Listing>>, around: Surroundings) -> Self {
+        Self::speaking(None, name, config, known, around)
+    }
+
+    /// Takes charge of a second connection to a server, for clients of the session era alone.
+    pub fn companion(name: Arc<str>, config: Server, around: &Surroundings) -> Self {
+        // What it offers is told by the first connection.
+        let around = Surroundings { learnt: mpsc::unbounded_channel().0, ..around.clone() };
+        Self::speaking(Some(Era::Session), name, Server { lazy: true, ..config }, None, around)
+    }
+
+    fn speaking(
+        era: Option<Era>,
+        name: Arc<str>,
+        config: Server,
+        known: Option<Arc<Listing>>,
+        around: Surroundings,
+    ) -> Self {
         let initial = if known.is_some() { State::Known } else { State::Configured };
         let (state_sender, state) = watch::channel(initial);
         let (orders, mailbox) = mpsc::unbounded_channel();
@@ -124,12 +141,14 @@ impl Upstream {
             config: config.clone(),
             around,
             known,
+            era,
             state: state_sender,
             current: Arc::clone(&current),
             tending: None,
             listening: None,
             failures: 0,
             next_try: None,
+            listed: None,
         };
         let task = tokio::spawn(keeper.run(mailbox));
         Self { name, config, state, current, orders, task }
@@ -236,7 +255,7 @@ pub enum Repeat {
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A server that announces changes all the time is listed no more often than this.
-const REFRESH_PAUSE: Duration = Duration::from_millis(250);
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 /// Servers may call their list stale at once; nobody needs it that fresh.
 const SHORTEST_TTL: Duration = Duration::from_secs(30);
 
@@ -246,12 +265,22 @@ struct Keeper {
     config: Server,
     around: Surroundings,
     known: Option<Arc<Listing>>,
+    /// The era to speak whatever the server prefers.
+    era: Option<Era>,
     state: watch::Sender<State>,
     current: Arc<Mutex<Current>>,
     tending: Option<JoinHandle<()>>,
     listening: Option<JoinHandle<()>>,
     failures: u32,
     next_try: Option<Instant>,
+    listed: Option<Instant>,
+}
+
+/// What a server is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Learn,
+    Use,
 }
 
 enum Event {
@@ -266,12 +295,12 @@ enum Event {
 impl Keeper {
     async fn run(mut self, mut mailbox: mpsc::UnboundedReceiver<Order>) {
         if !self.config.lazy {
-            let _ = self.start_and_list().await;
+            let _ = self.start_and_list(Purpose::Use).await;
         }
         loop {
             match self.next_event(&mut mailbox).await {
                 Event::Order(Order::Start(reply)) => {
-                    let started = self.start().await;
+                    let started = self.start(Purpose::Use).await;
                     let is_new = started.is_ok();
                     let _ = reply.send(started);
                     if is_new {
@@ -294,7 +323,7 @@ impl Keeper {
                 }
                 Event::Retry if self.config.lazy => self.learn().await,
                 Event::Retry => {
-                    let _ = self.start_and_list().await;
+                    let _ = self.start_and_list(Purpose::Use).await;
                 }
                 Event::Over => return self.stop().await,
             }
@@ -321,7 +350,7 @@ impl Keeper {
             reason = link.closed() => Event::Closed(reason),
             order = mailbox.recv() => order.map_or(Event::Over, Event::Order),
             () = link.stale.notified() => {
-                tokio::time::sleep(REFRESH_PAUSE).await;
+                at(self.listed.map(|listed| listed + REFRESH_PAUSE).or(Some(Instant::now()))).await;
                 Event::Stale
             }
             () = at(stale_at) => Event::Stale,
@@ -333,14 +362,14 @@ impl Keeper {
         }
     }
 
-    async fn start_and_list(&mut self) -> Result<(), Failure> {
-        self.start().await?;
+    async fn start_and_list(&mut self, purpose: Purpose) -> Result<(), Failure> {
+        self.start(purpose).await?;
         self.list().await;
         Ok(())
     }
 
     /// Returns the running link, or makes one.
-    async fn start(&mut self) -> Result<Arc<Link>, Failure> {
+    async fn start(&mut self, purpose: Purpose) -> Result<Arc<Link>, Failure> {
         let running = self.current.lock().expect("no holder panics").link.clone();
         if let Some(link) = running {
             match link.closed_because() {
@@ -357,7 +386,7 @@ impl Keeper {
         }
         self.state.send_replace(State::Starting);
         let limit = self.config.limits.start;
-        let started = tokio::time::timeout(limit, self.connect()).await.unwrap_or_else(|_| {
+        let started = tokio::time::timeout(limit, self.connect(purpose)).await.unwrap_or_else(|_| {
             let reason = format!("it did not greet within {limit:?} (`limits.startMs`)");
             Err(Failure::NotStarted { server: Arc::clone(&self.name), reason })
         });
@@ -384,37 +413,38 @@ impl Keeper {
         }
     }
 
-    async fn connect(&mut self) -> Result<Arc<Link>, Failure> {
-        let remembered = self.known.as_ref().map(|known| known.era);
-        let first = self.connect_once(remembered).await;
+    async fn connect(&mut self, purpose: Purpose) -> Result<Arc<Link>, Failure> {
+        let remembered = self.era.or(self.known.as_ref().map(|known| known.era));
+        let first = self.connect_once(remembered, purpose).await;
         match (&first, remembered) {
             // Some older servers leave when they are asked what they do not know.
             (Err(Failure::Closed { .. }), None | Some(Era::Modern)) => {
                 self.drop_link();
-                self.connect_once(Some(Era::Session)).await
+                self.connect_once(Some(Era::Session), purpose).await
             }
             _ => first,
         }
     }
 
-    async fn connect_once(&mut self, remembered: Option<Era>) -> Result<Arc<Link>, Failure> {
+    async fn connect_once(
+        &mut self,
+        remembered: Option<Era>,
+        purpose: Purpose,
+    ) -> Result<Arc<Link>, Failure> {
         let (link, tending) = connect::open(&self.name, &self.config, &self.around).await?;
         self.tending = Some(tending);
-        let roots = {
-            let sole = self.around.audience.sole.lock().expect("no holder panics");
-            if sole.as_ref().is_some_and(|caller| caller.can("roots")) {
-                Roots::Declared
-            } else {
-                Roots::Absent
-            }
+        // A server that is only started to be listed has nobody to ask.
+        let abilities = match purpose {
+            Purpose::Learn => Fields::default(),
+            Purpose::Use => self.around.audience.abilities.lock().expect("no holder panics").clone(),
         };
-        match handshake::shake(&link, remembered, roots).await {
+        match handshake::shake(&link, remembered, &abilities).await {
             Ok(()) => {}
             Err(failure) if connect::may_be_older(&self.config, &failure) => {
                 let (link, tending) =
                     connect::open_older(&self.name, &self.config, &self.around).await.map_err(|_| failure)?;
                 self.tending = Some(tending);
-                handshake::shake(&link, Some(Era::Session), roots).await?;
+                handshake::shake(&link, Some(Era::Session), &abilities).await?;
                 self.listen(&link);
                 return Ok(link);
             }
@@ -464,6 +494,7 @@ impl Keeper {
             let limit = self.config.limits.start;
             Err(Failure::Late { server: Arc::clone(&self.name), method: "tools/list".to_owned(), limit })
         });
+        self.listed = Some(Instant::now());
         let listing = match listing {
             Ok(listing) => {
                 let listing = Arc::new(listing);
@@ -477,7 +508,7 @@ impl Keeper {
 
     async fn learn(&mut self) {
         let uses = self.current.lock().expect("no holder panics").uses;
-        if self.start_and_list().await.is_err() {
+        if self.start_and_list(Purpose::Learn).await.is_err() {
             return;
         }
         let unused = self.current.lock().expect("no holder panics").uses == uses;

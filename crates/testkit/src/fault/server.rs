@@ -1,6 +1,7 @@
 //! Requests in, replies out.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::io::{self, BufRead, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -423,7 +424,15 @@ pub(super) fn fork(tie: Tie, pipes: Pipes) -> Option<u32> {
     if pipes == Pipes::Closed {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
-    command.spawn().ok().map(|child| child.id())
+    let pid = command.spawn().ok()?.id();
+    // Before it has become `sleep` it may not yet ignore what it shall ignore.
+    for _ in 0..1_000 {
+        if fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sleep") {
+            break;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Some(pid)
 }
 
 fn flood_stderr() {

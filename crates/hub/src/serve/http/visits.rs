@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::QUEUE;
-use super::reply::Lines;
+use super::flow::{Broken, Lines};
 use crate::caller::Client;
 use crate::jsonrpc::Fields;
 use crate::serve::session::Session;
@@ -46,6 +46,8 @@ pub(crate) struct Visits {
 pub(crate) struct Visit {
     pub(crate) id: String,
     pub(crate) session: Arc<Session>,
+    /// Streams of its requests whose connection broke.
+    pub(crate) broken: Arc<Broken>,
     outgoing: Arc<Mutex<Option<mpsc::Receiver<String>>>>,
     last_used: Mutex<Instant>,
     relaying: JoinHandle<()>,
@@ -85,6 +87,7 @@ impl Visits {
     }
 
     fn insert(&self, reception: &Arc<Reception>, view: View, client: Client, id: String) -> Arc<Visit> {
+        reception.hub.welcome(&client);
         let (lines, outgoing) = mpsc::channel(QUEUE);
         let session = Arc::new(Session::new(reception, view, client, lines));
         let relay = Arc::clone(&session);
@@ -92,6 +95,7 @@ impl Visits {
             id: id.clone(),
             session,
             outgoing: Arc::new(Mutex::new(Some(outgoing))),
+            broken: Arc::default(),
             last_used: Mutex::new(Instant::now()),
             relaying: tokio::spawn(async move { relay.relay_news().await }),
         });

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
@@ -19,6 +20,8 @@ use rmcp::task_manager::TaskManager;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::{content, definition, live, rounds, task};
 
@@ -30,6 +33,8 @@ pub(crate) struct Fixture(Arc<Shared>);
 struct Shared {
     tasks: TaskManager,
     listeners: Mutex<Vec<SubscriptionSink>>,
+    /// How many clients were told that they listen before [`Fixture::listen`] has their stream.
+    joining: watch::Sender<usize>,
     /// States that were handed out and not yet brought back.
     states: Mutex<HashSet<String>>,
 }
@@ -40,7 +45,10 @@ impl Fixture {
     }
 
     /// Gives the open streams of clients that listen.
-    pub(crate) fn listeners(&self) -> Vec<SubscriptionSink> {
+    pub(crate) async fn listeners(&self) -> Vec<SubscriptionSink> {
+        let mut joining = self.0.joining.subscribe();
+        // One that went away while it joined is not waited for any longer.
+        let _ = timeout(Duration::from_secs(1), joining.wait_for(|count| *count == 0)).await;
         lock(&self.0.listeners).clone()
     }
 
@@ -212,6 +220,7 @@ impl ServerHandler for Fixture {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.0.joining.send_modify(|count| *count += 1);
         Some(requested.clone())
     }
 
@@ -219,6 +228,7 @@ impl ServerHandler for Fixture {
         let sink = context.sink().clone();
         let id = sink.id().clone();
         lock(&self.0.listeners).push(sink);
+        self.0.joining.send_modify(|count| *count = count.saturating_sub(1));
         context.cancelled().await;
         lock(&self.0.listeners).retain(|listener| *listener.id() != id);
         Ok(())

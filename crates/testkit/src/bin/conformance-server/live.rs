@@ -120,7 +120,7 @@ async fn tell_tools_changed(fixture: &Fixture, context: &Context) -> Value {
         // A client that went away needs no notice.
         let _ = context.peer.notify_tool_list_changed().await;
     }
-    for listener in fixture.listeners() {
+    for listener in fixture.listeners().await {
         // One that did not ask for it, or went away, gets nothing.
         let _ = listener.notify_tool_list_changed().await;
     }
@@ -132,7 +132,7 @@ async fn tell_prompts_changed(fixture: &Fixture, context: &Context) -> Value {
         // A client that went away needs no notice.
         let _ = context.peer.notify_prompt_list_changed().await;
     }
-    for listener in fixture.listeners() {
+    for listener in fixture.listeners().await {
         // One that did not ask for it, or went away, gets nothing.
         let _ = listener.notify_prompt_list_changed().await;
     }

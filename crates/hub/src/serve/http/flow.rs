@@ -1,0 +1,248 @@
+//! A stream of events that ends with an answer, and that a session's client can pick up again.
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use futures_util::{FutureExt, Stream, stream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// Quiet streams get a comment this often, so that nobody between us takes them for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Events of a broken stream that can be sent again, and broken streams of a session.
+const KEPT_EVENTS: usize = 64;
+const KEPT_STREAMS: usize = 16;
+
+/// The last line of an answer.
+#[derive(Debug)]
+pub(crate) struct Final {
+    pub(crate) status: StatusCode,
+    pub(crate) line: String,
+}
+
+/// The task that makes the answer, and what becomes of it when the client leaves.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// It is cancelled.
+    Cancelled(JoinHandle<Final>),
+    /// It goes on; the client can cancel it by name, and come back for its answer.
+    Finished(JoinHandle<Final>),
+}
+
+impl Work {
+    pub(crate) fn task(&mut self) -> &mut JoinHandle<Final> {
+        match self {
+            Self::Cancelled(task) | Self::Finished(task) => task,
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Self::Cancelled(task) = self {
+            task.abort();
+        }
+    }
+}
+
+/// Where the lines of a stream come from.
+pub(crate) trait Lines: Send + 'static {
+    /// Returns the next line, or `None` when there will be no more.
+    fn next(&mut self) -> impl Future<Output = Option<String>> + Send;
+}
+
+impl Lines for mpsc::Receiver<String> {
+    async fn next(&mut self) -> Option<String> {
+        self.recv().await
+    }
+}
+
+/// How a stream ends.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// With this answer.
+    Ready(Final),
+    /// With the answer that is being made.
+    Pending(Work),
+    /// Not by itself.
+    Never,
+    /// It has.
+    Over,
+}
+
+/// A stream under way.
+#[derive(Debug)]
+pub(crate) struct Flow<L> {
+    waiting: VecDeque<String>,
+    outgoing: L,
+    has_more: bool,
+    ending: Ending,
+    closing: watch::Receiver<bool>,
+    is_draining: bool,
+    memory: Option<Memory>,
+}
+
+/// What it takes to pick a stream up again.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    stream: String,
+    sent: VecDeque<(u64, String)>,
+    count: u64,
+}
+
+impl Memory {
+    pub(crate) fn new() -> Self {
+        let stream = crate::serve::era::fresh_principal().to_string();
+        Self { stream, sent: VecDeque::new(), count: 0 }
+    }
+
+    fn first(&self) -> Bytes {
+        // The empty event gives the client an id to come back with before anything has happened.
+        Bytes::from(format!("id: {}.0\nretry: 1000\ndata: \n\n", self.stream))
+    }
+
+    fn event(&mut self, line: String) -> Bytes {
+        self.count += 1;
+        let event = format!("id: {}.{}\nevent: message\ndata: {line}\n\n", self.stream, self.count);
+        if self.sent.len() == KEPT_EVENTS {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((self.count, line));
+        Bytes::from(event)
+    }
+}
+
+/// The streams of a session that broke before their end.
+#[derive(Debug, Default)]
+pub(crate) struct Broken(Mutex<HashMap<String, Flow<mpsc::Receiver<String>>>>);
+
+impl Broken {
+    /// Takes the stream up again behind the event that the client saw last.
+    pub(crate) fn resume(&self, last_event: &str) -> Option<Flow<mpsc::Receiver<String>>> {
+        let (stream, number) = last_event.rsplit_once('.')?;
+        let number: u64 = number.parse().ok()?;
+        let mut flow = self.0.lock().expect("no holder panics").remove(stream)?;
+        let memory = flow.memory.as_mut()?;
+        let missed: Vec<(u64, String)> = memory.sent.drain(..).filter(|(at, _)| *at > number).collect();
+        memory.count = missed.first().map_or(memory.count, |(at, _)| at - 1);
+        for (_, line) in missed.into_iter().rev() {
+            flow.waiting.push_front(line);
+        }
+        Some(flow)
+    }
+
+    fn keep(&self, flow: Flow<mpsc::Receiver<String>>) {
+        let Some(memory) = &flow.memory else { return };
+        let mut broken = self.0.lock().expect("no holder panics");
+        if broken.len() < KEPT_STREAMS {
+            broken.insert(memory.stream.clone(), flow);
+        }
+    }
+}
+
+impl<L: Lines> Flow<L> {
+    pub(crate) fn new(
+        first: Vec<String>,
+        outgoing: L,
+        ending: Ending,
+        closing: watch::Receiver<bool>,
+    ) -> Self {
+        let waiting = first.into();
+        Self { waiting, outgoing, has_more: true, ending, closing, is_draining: false, memory: None }
+    }
+
+    /// Gives the stream ids by which it can be picked up again.
+    pub(crate) fn remembered(self, memory: Option<Memory>) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Turns the flow into bytes.
+    pub(crate) fn bytes(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
+        stream::unfold(self, |mut flow| async move { flow.next().await.map(|bytes| (Ok(bytes), flow)) })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(line) = self.waiting.pop_front() {
+                return Some(match &mut self.memory {
+                    Some(memory) => memory.event(line),
+                    None => Bytes::from(format!("event: message\ndata: {line}\n\n")),
+                });
+            }
+            match std::mem::replace(&mut self.ending, Ending::Over) {
+                Ending::Over => return None,
+                Ending::Ready(last) => {
+                    // What was said before the answer goes out before it.
+                    while let Some(Some(line)) = self.outgoing.next().now_or_never() {
+                        self.waiting.push_back(line);
+                    }
+                    self.waiting.push_back(last.line);
+                    continue;
+                }
+                other => self.ending = other,
+            }
+            tokio::select! {
+                biased;
+                line = self.outgoing.next(), if self.has_more => match line {
+                    Some(line) => self.waiting.push_back(line),
+                    None if matches!(self.ending, Ending::Never) => return None,
+                    None => self.has_more = false,
+                },
+                done = finished(&mut self.ending) => self.ending = done.map_or(Ending::Over, Ending::Ready),
+                _ = self.closing.wait_for(|closing| *closing), if !self.is_draining => {
+                    // A stream that never ends by itself must not hold the hub up.
+                    if matches!(self.ending, Ending::Never) {
+                        return None;
+                    }
+                    self.is_draining = true;
+                }
+                () = tokio::time::sleep(KEEP_ALIVE) => return Some(Bytes::from_static(b": still here\n\n")),
+            }
+        }
+    }
+}
+
+async fn finished(ending: &mut Ending) -> Option<Final> {
+    match ending {
+        Ending::Pending(work) => work.task().await.ok(),
+        Ending::Never | Ending::Ready(_) | Ending::Over => std::future::pending().await,
+    }
+}
+
+/// A flow that goes back to its session when its connection breaks.
+struct Carried {
+    flow: Option<Flow<mpsc::Receiver<String>>>,
+    home: Arc<Broken>,
+    is_over: bool,
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        if let Some(flow) = self.flow.take().filter(|_| !self.is_over) {
+            self.home.keep(flow);
+        }
+    }
+}
+
+/// Turns a flow into bytes, and keeps it at `home` when nobody reads it to its end.
+pub(crate) fn carried(
+    flow: Flow<mpsc::Receiver<String>>,
+    home: Arc<Broken>,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let greeting =
+        flow.memory.as_ref().filter(|memory| memory.count == 0 && memory.sent.is_empty()).map(Memory::first);
+    let carried = Carried { flow: Some(flow), home, is_over: false };
+    let rest = stream::unfold(carried, |mut carried| async move {
+        let next = match &mut carried.flow {
+            Some(flow) => flow.next().await,
+            None => None,
+        };
+        carried.is_over = next.is_none();
+        next.map(|bytes| (Ok(bytes), carried))
+    });
+    futures_util::StreamExt::chain(stream::iter(greeting.map(Ok)), rest)
+}
