@@ -77,6 +77,18 @@ fn run(args: Args) -> Result<(), Failure> {
     outcome
 }
 
+/// One client at our standard streams is served fastest by one thread: a call passes through several
+/// tasks, and waking another thread for each costs more than all the rest. Many clients get several.
+fn runtime(command: Option<&Command>) -> std::io::Result<tokio::runtime::Runtime> {
+    let is_stdio = matches!(command, Some(Command::Serve(serve)) if serve.http.is_none());
+    let mut builder = if is_stdio {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    builder.enable_all().build()
+}
+
 async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
     match command {
         None => welcome::run(&common).await,
@@ -96,16 +108,4 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
     }
-}
-
-/// One client at our standard streams is served fastest by one thread: a call passes through several
-/// tasks, and waking another thread for each costs more than all the rest. Many clients get several.
-fn runtime(command: Option<&Command>) -> std::io::Result<tokio::runtime::Runtime> {
-    let is_stdio = matches!(command, Some(Command::Serve(serve)) if serve.is_stdio());
-    let mut builder = if is_stdio {
-        tokio::runtime::Builder::new_current_thread()
-    } else {
-        tokio::runtime::Builder::new_multi_thread()
-    };
-    builder.enable_all().build()
 }

@@ -36,17 +36,10 @@ pub(crate) struct Serve {
     stdio: bool,
     /// Serve HTTP at this address, or at the configured one
     #[arg(long, value_name = "ADDR", num_args = 0..=1)]
-    http: Option<Option<SocketAddr>>,
+    pub(crate) http: Option<Option<SocketAddr>>,
     /// Which tools clients see
     #[arg(long)]
     surface: Option<Surface>,
-}
-
-impl Serve {
-    /// Whether one client is served, at our standard streams.
-    pub(crate) fn is_stdio(&self) -> bool {
-        self.http.is_none()
-    }
 }
 
 /// Which tools clients see.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Semaphore, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use toolyard_core::tool::{Effect, Tool};
 
@@ -24,7 +24,7 @@ use crate::upstream::{
 use crate::vault::{Keyring, Vault};
 
 /// A server that is still being learnt after this long no longer keeps the next one waiting.
-const LEARNING_TURN: Duration = Duration::from_millis(500);
+const LEARNING_TURN: Duration = Duration::from_secs(2);
 /// News that nobody has read yet; slow readers lose the oldest.
 const NEWS: usize = 256;
 /// Rounds of questions within one call.
@@ -367,16 +367,12 @@ impl Hub {
                 each(&upstream);
             }
         }
-        // Another task writes it down and may lag behind. A server that rests after a failure says nothing.
+        // What was learnt is written down by another task; it is done when it has caught up. A server
+        // that rests after a failure has nothing new to say.
         let caught_up = |(upstream, before): &(Arc<Upstream>, u64)| {
             heard(upstream) > *before || matches!(upstream.state(), State::Failed { .. })
         };
-        let _ = tokio::time::timeout(Duration::from_secs(5), async {
-            while !asked.iter().all(caught_up) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        until(Duration::from_secs(5), || asked.iter().all(caught_up)).await;
     }
 
     /// Waits until every server was heard of at least once, or for `patience`. Most clients list tools
@@ -388,12 +384,7 @@ impl Hub {
                 written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
             })
         };
-        let _ = tokio::time::timeout(patience, async {
-            while !is_heard() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        until(patience, is_heard).await;
     }
 
     /// Ranks tools by words; tools of servers that failed come after equals that work.
@@ -536,11 +527,31 @@ async fn write_down(
     }
 }
 
+/// Waits until something holds, or for `patience`.
+async fn until(patience: Duration, holds: impl Fn() -> bool) {
+    let _ = tokio::time::timeout(patience, async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// Starting a server keeps a core busy for seconds, and all of them at once would make each miss its
+/// time limit. So each core has one turn to give; a slow server gives its turn back and goes on without.
 async fn learn_in_turn(fresh: Vec<Arc<Upstream>>) {
+    let turns = Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)));
     let mut learning = JoinSet::new();
     for upstream in fresh {
-        learning.spawn(async move { upstream.learn().await });
-        let _ = tokio::time::timeout(LEARNING_TURN, learning.join_next()).await;
+        let turn = Arc::clone(&turns).acquire_owned().await;
+        learning.spawn(async move {
+            let mut learnt = std::pin::pin!(upstream.learn());
+            let is_slow = tokio::time::timeout(LEARNING_TURN, &mut learnt).await.is_err();
+            drop(turn);
+            if is_slow {
+                learnt.await;
+            }
+        });
     }
     while learning.join_next().await.is_some() {}
 }

@@ -85,16 +85,14 @@ fn own_part(help: &str) -> String {
     let mut is_shared = false;
     for line in help.lines() {
         let option = line.trim_start();
-        if option.starts_with('-') || !line.starts_with(' ') && !line.is_empty() {
-            is_shared = ["-c, --config", "--json", "-v, --verbose", "-h, --help"]
-                .iter()
-                .any(|it| option.starts_with(it));
-        }
-        if !line.starts_with(' ') && !line.is_empty() && !own.ends_with("\n\n") {
+        if option.starts_with('-') {
+            let shared = ["-c, --config", "--json", "-v, --verbose", "-h, --help"];
+            is_shared = shared.iter().any(|it| option.starts_with(it));
+        } else if is_shared && !line.is_empty() && !line.starts_with(' ') {
+            is_shared = false;
             own.push('\n');
         }
-        let is_second_blank = line.is_empty() && own.ends_with("\n\n");
-        if !is_shared && !is_second_blank {
+        if !is_shared {
             own += &format!("{line}\n");
         }
     }
