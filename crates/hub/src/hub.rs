@@ -23,7 +23,7 @@ use crate::upstream::{
 };
 use crate::vault::{Keyring, Vault};
 
-/// A server that is still being learnt after this long no longer keeps the next one waiting.
+/// A server that is still being learnt after this long does not keep the next one waiting.
 const LEARNING_TURN: Duration = Duration::from_secs(2);
 /// News that nobody has read yet; slow readers lose the oldest.
 const NEWS: usize = 256;
