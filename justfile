@@ -29,7 +29,7 @@ docs:
 
 # Run the official conformance suite, directly and through the hub
 conformance:
-    scripts/servers conformance
+    scripts/servers npm python conformance
     TOOLYARD_REQUIRE_SERVERS=1 cargo nextest run -p toolyard conformance
 
 # Measure the hub beside its peers, as docs/benchmarks.md says
