@@ -144,6 +144,7 @@ impl Hub {
                 news: broadcast::Sender::new(NEWS),
                 sole: Arc::default(),
                 abilities: Arc::default(),
+                ability_count: Arc::default(),
             },
             learnt,
             logs,
@@ -283,7 +284,7 @@ impl Hub {
         *self.around.audience.sole.lock().expect("no holder panics") = caller;
     }
 
-    /// Notes what a session client can be asked.
+    /// Notes what a client can be asked.
     pub fn welcome(&self, client: &Client) {
         self.around.audience.welcome(&client.capabilities);
     }
@@ -574,7 +575,8 @@ pub(crate) async fn forward(
         for (key, request) in wanted.object("inputRequests").iter() {
             let request = Fields::parse(Some(request)).unwrap_or_default();
             let method = request.text("method").unwrap_or_default();
-            let answer = caller.ask(&method, request.get("params").map(ToOwned::to_owned)).await;
+            let answer =
+                caller.ask(&upstream.name, &method, request.get("params").map(ToOwned::to_owned)).await;
             responses.set(key, answer.map_err(Failure::Refused)?);
         }
         params.set("inputResponses", raw(&responses));

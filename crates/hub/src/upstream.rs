@@ -1,5 +1,6 @@
 //! The servers behind the hub: reached, supervised, and kept from spoiling one another.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -178,8 +179,10 @@ pub struct Audience {
     pub news: broadcast::Sender<News>,
     /// The client, when there can be only one: it may be asked even while it waits for nothing.
     pub sole: Arc<Mutex<Option<Arc<Caller>>>>,
-    /// What session clients so far can be asked; servers that are started for them are told so.
+    /// What clients so far can be asked; servers of the session era that are started for them are told so.
     pub abilities: Arc<Mutex<Fields>>,
+    /// How many these are; they only grow.
+    pub ability_count: Arc<AtomicUsize>,
 }
 
 impl Audience {
@@ -193,5 +196,6 @@ impl Audience {
                 abilities.set(name, settings.to_owned());
             }
         }
+        self.ability_count.store(abilities.iter().count(), Ordering::Release);
     }
 }

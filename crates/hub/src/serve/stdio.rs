@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::FileType;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixStream, unix::pipe};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::answer::{Request, answer};
@@ -47,11 +47,16 @@ pub async fn serve_streams(
         modern: InFlight::default(),
         slots: Arc::new(Semaphore::new(config.serve.concurrency)),
         has_session: AtomicBool::new(false),
+        opened: Notify::new(),
         lines: lines.clone(),
     });
     let mut work = JoinSet::new();
     let relay = Arc::clone(&desk);
-    let relaying = tokio::spawn(async move { relay.session.relay_news().await });
+    let relaying = tokio::spawn(async move {
+        // A client without a session hears what it listens for, and nothing else.
+        relay.opened.notified().await;
+        relay.session.relay_news().await;
+    });
     let bounds = Bounds { bytes: config.serve.body_bytes.max(1 << 20), nesting: 127 };
     let mut frames = Frames::new(input, bounds);
     while let Some(frame) = frames.next().await? {
@@ -73,6 +78,8 @@ struct Desk {
     modern: InFlight,
     slots: Arc<Semaphore>,
     has_session: AtomicBool,
+    /// Told when the client opens its session.
+    opened: Notify,
     lines: mpsc::Sender<String>,
 }
 
@@ -130,6 +137,7 @@ impl Desk {
     fn request(&self, id: &Id, method: String, params: Fields) -> Result<Request, ErrorObject> {
         if era::of(&method, &params) == Era::Modern {
             let client = era::modern_client(&params, "stdio")?;
+            self.session.reception.hub.welcome(&client);
             return Ok(Request {
                 reception: Arc::clone(&self.session.reception),
                 view: self.session.view.clone(),
@@ -143,6 +151,7 @@ impl Desk {
         if method == "initialize" {
             self.session.introduce(Session::introduced(&params, era::fresh_principal()));
             self.has_session.store(true, Ordering::Relaxed);
+            self.opened.notify_one();
             let hub = &self.session.reception.hub;
             hub.set_sole_client(Some(self.session.caller(None)));
             hub.welcome(&self.session.client());

@@ -152,9 +152,15 @@ impl HttpWire {
         let status = response.status();
         let had_session = self.session.lock().expect("no holder panics").is_some();
         if status == StatusCode::NOT_FOUND && had_session {
-            link.close("it forgot our session");
-            let reason = "it forgot our session".into();
-            return Err(Failure::Closed { server: Arc::clone(&link.server), reason, sent: Sent::No });
+            let reason = "it forgot our session";
+            let forgotten =
+                Failure::Closed { server: Arc::clone(&link.server), reason: reason.into(), sent: Sent::No };
+            // This request was refused, whatever became of others in the same session.
+            if let Some(id) = scope {
+                link.settle(id, Err(forgotten.clone()));
+            }
+            link.close(reason);
+            return Err(forgotten);
         }
         if is_event_stream(&response) && status.is_success() {
             return read_events(link, response, scope).await;

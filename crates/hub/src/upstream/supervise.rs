@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -94,6 +95,8 @@ pub struct Upstream {
     pub config: Server,
     state: watch::Receiver<State>,
     current: Arc<Mutex<Current>>,
+    /// How much clients can be asked now.
+    ability_count: Arc<AtomicUsize>,
     orders: mpsc::UnboundedSender<Order>,
     task: JoinHandle<()>,
 }
@@ -101,8 +104,23 @@ pub struct Upstream {
 #[derive(Debug)]
 struct Current {
     link: Option<Arc<Link>>,
+    /// Whether the link is only there to be listed; whoever wants to use the server waits.
+    is_learning: bool,
     last_used: Instant,
+    /// Uses of the link by clients.
     uses: u64,
+    /// How many abilities of clients the server was told of when it started.
+    told: usize,
+}
+
+impl Current {
+    /// Whether the server should be started again before its first use. In the session era it is told
+    /// what it can ask once, when it starts, and a server that runs from the start has met nobody then.
+    fn is_outdated(&self, abilities: usize) -> bool {
+        let link = self.link.as_ref().filter(|_| self.uses == 0 && self.told < abilities);
+        let link = link.filter(|link| !matches!(link.wire, Wire::Builtin(_)));
+        link.and_then(|link| link.peer.get()).is_some_and(|peer| peer.era == Era::Session)
+    }
 }
 
 #[derive(Debug)]
@@ -135,7 +153,14 @@ impl Upstream {
         let initial = if known.is_some() { State::Known } else { State::Configured };
         let (state_sender, state) = watch::channel(initial);
         let (orders, mailbox) = mpsc::unbounded_channel();
-        let current = Arc::new(Mutex::new(Current { link: None, last_used: Instant::now(), uses: 0 }));
+        let current = Arc::new(Mutex::new(Current {
+            link: None,
+            is_learning: false,
+            last_used: Instant::now(),
+            uses: 0,
+            told: 0,
+        }));
+        let ability_count = Arc::clone(&around.audience.ability_count);
         let keeper = Keeper {
             name: Arc::clone(&name),
             config: config.clone(),
@@ -151,7 +176,7 @@ impl Upstream {
             listed: None,
         };
         let task = tokio::spawn(keeper.run(mailbox));
-        Self { name, config, state, current, orders, task }
+        Self { name, config, state, current, ability_count, orders, task }
     }
 
     /// Returns where the server is in its life.
@@ -206,6 +231,9 @@ impl Upstream {
 
     fn running(&self) -> Option<Arc<Link>> {
         let mut current = self.current.lock().expect("no holder panics");
+        if current.is_learning || current.is_outdated(self.ability_count.load(Ordering::Acquire)) {
+            return None;
+        }
         let link = current.link.as_ref().filter(|link| link.closed_because().is_none()).cloned()?;
         current.last_used = Instant::now();
         current.uses += 1;
@@ -370,8 +398,14 @@ impl Keeper {
 
     /// Returns the running link, or makes one.
     async fn start(&mut self, purpose: Purpose) -> Result<Arc<Link>, Failure> {
-        let running = self.current.lock().expect("no holder panics").link.clone();
-        if let Some(link) = running {
+        let (running, is_outdated) = {
+            let current = self.current.lock().expect("no holder panics");
+            let abilities = self.around.audience.ability_count.load(Ordering::Acquire);
+            (current.link.clone(), purpose == Purpose::Use && current.is_outdated(abilities))
+        };
+        if is_outdated {
+            self.stop().await;
+        } else if let Some(link) = running {
             match link.closed_because() {
                 None => return Ok(link),
                 Some(reason) => self.fell(&reason),
@@ -385,6 +419,10 @@ impl Keeper {
             return Err(Failure::NotStarted { server: Arc::clone(&self.name), reason });
         }
         self.state.send_replace(State::Starting);
+        let told = match purpose {
+            Purpose::Learn => 0,
+            Purpose::Use => self.around.audience.ability_count.load(Ordering::Acquire),
+        };
         let limit = self.config.limits.start;
         let started = tokio::time::timeout(limit, self.connect(purpose)).await.unwrap_or_else(|_| {
             let reason = format!("it did not greet within {limit:?} (`limits.startMs`)");
@@ -393,7 +431,9 @@ impl Keeper {
         match started {
             Ok(link) => {
                 (self.failures, self.next_try) = (0, None);
-                self.current.lock().expect("no holder panics").link = Some(Arc::clone(&link));
+                let mut current = self.current.lock().expect("no holder panics");
+                (current.link, current.uses, current.told) = (Some(Arc::clone(&link)), 0, told);
+                drop(current);
                 self.state.send_replace(State::Ready);
                 Ok(link)
             }
@@ -422,6 +462,11 @@ impl Keeper {
                 self.drop_link();
                 self.connect_once(Some(Era::Session), purpose).await
             }
+            // It was replaced by one of another era since it was last met.
+            (Err(Failure::Refused(_)), Some(Era::Session)) if self.era.is_none() => {
+                self.drop_link();
+                self.connect_once(None, purpose).await
+            }
             _ => first,
         }
     }
@@ -449,6 +494,10 @@ impl Keeper {
                 return Ok(link);
             }
             Err(failure) => return Err(failure),
+        }
+        // The first call may come before the server is listed anew.
+        if let (Wire::Http(http), Some(known)) = (&link.wire, &self.known) {
+            http.set_mirrored(listing::headers_of(&mut Listing::clone(known)));
         }
         self.listen(&link);
         Ok(link)
@@ -507,12 +556,13 @@ impl Keeper {
     }
 
     async fn learn(&mut self) {
-        let uses = self.current.lock().expect("no holder panics").uses;
-        if self.start_and_list(Purpose::Learn).await.is_err() {
-            return;
-        }
-        let unused = self.current.lock().expect("no holder panics").uses == uses;
-        if unused && self.config.lazy {
+        let is_temporary = {
+            let mut current = self.current.lock().expect("no holder panics");
+            current.is_learning = current.link.is_none() && self.config.lazy;
+            current.is_learning
+        };
+        let learnt = self.start_and_list(Purpose::Learn).await;
+        if is_temporary && learnt.is_ok() {
             if self.known.is_none() {
                 // It runs but does not tell what it offers; asking again at once would not help.
                 self.drop_link();
@@ -521,6 +571,7 @@ impl Keeper {
                 self.stop().await;
             }
         }
+        self.current.lock().expect("no holder panics").is_learning = false;
     }
 
     fn fell(&mut self, reason: &str) {
