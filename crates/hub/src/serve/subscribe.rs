@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::answer::Request;
@@ -13,7 +14,7 @@ use super::{Reception, View, offers};
 use crate::caller::{Answer, Caller, Era};
 use crate::config::Surface;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
-use crate::upstream::{Changes, News, Repeat};
+use crate::upstream::{Changes, Failure, News, Repeat, Upstream};
 
 /// A server's resource.
 pub(crate) type Watched = (Arc<str>, String);
@@ -38,10 +39,21 @@ impl Watching {
         Self { reception: Arc::downgrade(reception), resources: Mutex::default() }
     }
 
-    fn add(&self, watched: Watched) {
+    /// Adds a resource; returns when its server has taken the subscription, or with its refusal.
+    async fn add(&self, watched: Watched) -> Result<(), ErrorObject> {
         let is_new = self.resources.lock().expect("no holder panics").insert(watched.clone());
-        if let Some(reception) = self.reception.upgrade().filter(|_| is_new) {
-            reception.watch(watched);
+        let Some(reception) = self.reception.upgrade().filter(|_| is_new) else { return Ok(()) };
+        let taken = reception.watch(&watched);
+        match taken {
+            Some(taken) => match taken.await {
+                Ok(Err(failure)) => {
+                    self.remove(&watched);
+                    Err(failure.to_error())
+                }
+                // The task ends early only when nobody wants the resource any more.
+                Ok(Ok(())) | Err(_) => Ok(()),
+            },
+            None => Ok(()),
         }
     }
 
@@ -76,28 +88,22 @@ impl Drop for Watching {
 }
 
 impl Reception {
-    fn watch(&self, watched: Watched) {
+    /// Counts a client in; the first one has to wait for the server.
+    fn watch(&self, watched: &Watched) -> Option<oneshot::Receiver<Result<(), Failure>>> {
         let mut all = self.watched.lock().expect("no holder panics");
-        if let Some(watch) = all.get_mut(&watched) {
+        if let Some(watch) = all.get_mut(watched) {
             watch.clients += 1;
-            return;
+            return None;
         }
-        let hub = Arc::clone(&self.hub);
-        let (server, uri) = watched.clone();
+        let (taken, answer) = oneshot::channel();
+        let (hub, (server, uri)) = (Arc::clone(&self.hub), watched.clone());
         let listening = tokio::spawn(async move {
-            let Some(upstream) = hub.upstream(&server) else { return };
-            let Ok(link) = upstream.link().await else { return };
-            let is_modern = link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
-            let (method, params) = if is_modern {
-                ("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } }))
-            } else {
-                ("resources/subscribe", json!({ "uri": uri }))
-            };
-            let params = Fields::parse(Some(&raw(&params))).unwrap_or_default();
-            let limit = if is_modern { FOR_EVER } else { upstream.config.limits.call };
-            let _ = link.request(method, params, &Arc::new(Caller::nobody()), limit).await;
+            if let Some(upstream) = hub.upstream(&server) {
+                subscribe(&upstream, &uri, taken).await;
+            }
         });
-        all.insert(watched, Watch { clients: 1, listening });
+        all.insert(watched.clone(), Watch { clients: 1, listening });
+        Some(answer)
     }
 
     fn unwatch(&self, watched: &Watched) {
@@ -126,6 +132,38 @@ impl Reception {
     }
 }
 
+/// Subscribes in the way of the server's era, and says when that is done. At a modern server the
+/// subscription lasts as long as this does.
+async fn subscribe(upstream: &Upstream, uri: &str, taken: oneshot::Sender<Result<(), Failure>>) {
+    let link = match upstream.link().await {
+        Ok(link) => link,
+        Err(failure) => return drop(taken.send(Err(failure))),
+    };
+    let nobody = Arc::new(Caller::nobody());
+    let limit = upstream.config.limits.call;
+    if link.peer.get().is_some_and(|peer| peer.era == Era::Session) {
+        let mut params = Fields::default();
+        params.set("uri", raw(&uri));
+        let answer = link.request("resources/subscribe", params, &nobody, limit).await;
+        return drop(taken.send(answer.map(drop)));
+    }
+    let params = raw(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+    let params = Fields::parse(Some(&params)).unwrap_or_default();
+    let listening = link.request("subscriptions/listen", params, &nobody, FOR_EVER);
+    let mut listening = std::pin::pin!(listening);
+    let first = tokio::select! {
+        ended = &mut listening => Some(ended.map(drop)),
+        () = link.acknowledged.notified() => None,
+        // A server that does not say so may listen all the same.
+        () = tokio::time::sleep(limit) => None,
+    };
+    let is_over = first.is_some();
+    drop(taken.send(first.unwrap_or(Ok(()))));
+    if !is_over {
+        let _ = listening.await;
+    }
+}
+
 const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(365 * 24 * 3600);
 
 fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
@@ -139,15 +177,14 @@ fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
 pub(crate) async fn change(request: &Request) -> Answer {
     let uri = request.params.text("uri").ok_or_else(|| ErrorObject::invalid_params("a `uri` is needed"))?;
     let Some(server) = owner(request, &uri) else {
-        return Err(ErrorObject::new(-32002, format!("no server offers the resource `{uri}`")));
+        return Err(offers::not_found(&uri));
     };
     let Some(watching) = &request.watching else { return Err(ErrorObject::unknown_method(&request.method)) };
     if request.method == "resources/subscribe" {
-        watching.add((server, uri));
+        watching.add((server, uri)).await?;
     } else {
         watching.remove(&(server, uri));
     }
-    tokio::task::yield_now().await;
     Ok(raw(&json!({})))
 }
 
@@ -164,10 +201,14 @@ pub(crate) async fn listen(request: Request) -> Answer {
             granted.set(key, raw(&true));
         }
     }
-    let watched: Vec<&String> = resources
-        .iter()
-        .filter(|uri| owner(&request, uri).map(|server| watching.add((server, (*uri).clone()))).is_some())
-        .collect();
+    let mut watched: Vec<&String> = Vec::new();
+    for uri in &resources {
+        if let Some(server) = owner(&request, uri)
+            && watching.add((server, uri.clone())).await.is_ok()
+        {
+            watched.push(uri);
+        }
+    }
     if !watched.is_empty() {
         granted.set("resourceSubscriptions", raw(&watched));
     }
