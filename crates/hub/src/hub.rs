@@ -448,7 +448,7 @@ impl Hub {
                     "{failure}. The call may or may not have been carried out: check before you repeat it"
                 )
             }
-            Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded { .. } => {
+            Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded(_) => {
                 let query =
                     format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
                 let tools = snapshot.catalog.tools();

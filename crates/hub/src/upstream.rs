@@ -90,13 +90,8 @@ pub enum Failure {
         said: String,
     },
     /// The server wants to know who asks.
-    #[error("server `{server}` needs a login ({why}); run `toolyard login {server}`")]
-    LoginNeeded {
-        /// The server.
-        server: Arc<str>,
-        /// What it said.
-        why: String,
-    },
+    #[error("{0}")]
+    LoginNeeded(String),
 }
 
 /// Whether a request reached its server before the connection broke.
@@ -119,7 +114,7 @@ impl Failure {
             | Self::Excess { .. }
             | Self::Senseless { .. }
             | Self::Http { .. }
-            | Self::LoginNeeded { .. } => ErrorObject::new(ErrorObject::INTERNAL, self.to_string()),
+            | Self::LoginNeeded(_) => ErrorObject::new(ErrorObject::INTERNAL, self.to_string()),
         }
     }
 }

@@ -446,7 +446,7 @@ impl Keeper {
                 };
                 self.failed(reason.clone());
                 Err(match failure {
-                    kept @ Failure::LoginNeeded { .. } => kept,
+                    kept @ Failure::LoginNeeded(_) => kept,
                     _ => Failure::NotStarted { server: Arc::clone(&self.name), reason },
                 })
             }
