@@ -139,9 +139,8 @@ impl Yard {
         let hub = Client::spawn(self.serve(&["--surface", "all", "--http", "127.0.0.1:0"]));
         let url = wait_for(SOON, || {
             let said = hub.stderr();
-            std::future::ready(
-                said.lines().find_map(|line| Some(line.strip_prefix("toolyard serves ")?.to_owned())),
-            )
+            let mut lines = said.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+            std::future::ready(lines.find_map(|line| Some(line.strip_prefix("toolyard serves ")?.to_owned())))
         })
         .await;
         (hub, url)
