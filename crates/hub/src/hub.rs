@@ -102,10 +102,19 @@ impl Board {
         self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
     }
 
-    /// Takes what was learnt; returns what is to be kept when it is new.
-    fn learn(&self, learnt: Learnt) -> Option<(Learned, Changes)> {
-        let mut written = self.written.lock().expect("no holder panics");
+    /// Returns what is to be kept of what was learnt, when it is new.
+    fn worth_keeping(&self, learnt: &Learnt) -> Option<Learned> {
+        let written = self.written.lock().expect("no holder panics");
         let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
+        let listing = Arc::clone(learnt.listing.as_ref().ok()?);
+        listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
+        Some(Learned { server: Arc::clone(&learnt.server), fingerprint, listing })
+    }
+
+    /// Takes what was learnt; returns which lists it changes.
+    fn learn(&self, learnt: Learnt) -> Option<Changes> {
+        let mut written = self.written.lock().expect("no holder panics");
+        written.fingerprints.get(&learnt.server)?;
         *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
         match learnt.listing {
             Err(reason) => {
@@ -116,9 +125,9 @@ impl Board {
                 written.faults.remove(&learnt.server);
                 let changes =
                     listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
-                written.listings.insert(Arc::clone(&learnt.server), Arc::clone(&listing));
+                written.listings.insert(learnt.server, listing);
                 self.publish(&written);
-                Some((Learned { server: learnt.server, fingerprint, listing }, changes))
+                Some(changes)
             }
         }
     }
@@ -517,10 +526,13 @@ async fn write_down(
         let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
         // Gathering tens of thousands of tools takes a while; others are served meanwhile.
         let writing = tokio::task::spawn_blocking(move || {
-            if let Some((it, changes)) = board.learn(learnt) {
-                if let Err(err) = store.keep_listing(&it.server, &it.fingerprint, &it.listing) {
-                    tracing::warn!(server = %it.server, "{err}; it will be learnt again after a restart");
-                }
+            // Kept before it is shown: a hub may end as soon as somebody has seen it.
+            if let Some(it) = board.worth_keeping(&learnt)
+                && let Err(err) = store.keep_listing(&it.server, &it.fingerprint, &it.listing)
+            {
+                tracing::warn!(server = %it.server, "{err}; it will be learnt again after a restart");
+            }
+            if let Some(changes) = board.learn(learnt) {
                 let _ = news.send(News::Catalog(changes));
             }
         });
