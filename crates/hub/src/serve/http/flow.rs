@@ -213,7 +213,7 @@ impl<L: Lines> Flow<L> {
                     self.waiting.push_back(last.line);
                     continue;
                 }
-                other => self.ending = other,
+                waiting @ (Ending::Pending(_) | Ending::Never) => self.ending = waiting,
             }
             tokio::select! {
                 biased;
