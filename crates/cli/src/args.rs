@@ -1,16 +1,31 @@
-//! What may be typed.
+//! What may be typed. Each command's own words stand beside what it does.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+
+use crate::{
+    add, call, completions, connect, describe, doctor, find, import, list, login, logs, man, remove, serve,
+    status,
+};
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
 #[derive(Debug, Parser)]
-#[command(name = "toolyard", version, about)]
+#[command(
+    name = "toolyard",
+    version,
+    after_help = "Examples:
+  toolyard list                                      every tool of every server
+  toolyard find \"what time is it\"                    the tools that fit these words
+  toolyard call time__current_time zone=Tokyo        run one
+  toolyard serve                                     serve them all to an MCP client
+
+Without a configuration the built-in servers `time` and `notes` are there.
+Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) common: Common,
     /// Say more on stderr; twice for everything
@@ -22,41 +37,28 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
     /// Configuration file; otherwise toolyard.json here, then in your configuration folder
-    #[arg(short, long, global = true, value_name = "FILE", env = "TOOLYARD_CONFIG")]
+    #[arg(short, long, global = true, value_name = "FILE", env = "TOOLYARD_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Machine-readable output
+    /// Answer with JSON on stdout, errors too: {"error": {"message", "hint"}}
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve all tools to MCP clients, over stdio or HTTP
-    #[command(after_help = "Examples:
-  toolyard serve                       for a client that starts Toolyard itself (stdio)
-  toolyard serve --http 127.0.0.1:8808 for clients over HTTP, at http://127.0.0.1:8808/mcp
-  toolyard serve --surface all         list every tool as server__tool")]
-    Serve(Serve),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Serve {
-    /// Serve the client at stdin and stdout (the default)
-    #[arg(long, conflicts_with = "http")]
-    pub(crate) stdio: bool,
-    /// Serve HTTP at this address, or at the configured one
-    #[arg(long, value_name = "ADDR", num_args = 0..=1)]
-    pub(crate) http: Option<Option<SocketAddr>>,
-    /// Which tools clients see
-    #[arg(long)]
-    pub(crate) surface: Option<Surface>,
-}
-
-/// Which tools clients see.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Surface {
-    Route,
-    Toolset,
-    Search,
-    All,
+    Serve(serve::Serve),
+    List(list::List),
+    Find(find::Find),
+    Describe(describe::Describe),
+    Call(call::Call),
+    Add(add::Add),
+    Remove(remove::Remove),
+    Import(import::Import),
+    Connect(connect::Connect),
+    Login(login::Login),
+    Logs(logs::Logs),
+    Status(status::Show),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(man::Man),
 }

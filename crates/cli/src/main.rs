@@ -1,37 +1,111 @@
 //! One plug for every tool: an MCP hub.
 
-mod args; //    what may be typed
-mod failure; // what went wrong, what to do next, which exit code
-mod setup; //   from the command line to a running hub
-mod serve; //   the hub as a server
+mod args; //        what may be typed
+mod output; //      the one place that writes to stdout
+mod failure; //     what went wrong, what to do next, which exit code
+mod setup; //       from the command line to a running hub
+mod learn; //       servers that were never reached, and the wait for them
+mod tools; //       one tool as it is shown and named
+mod settings; //    the settings file as commands change it
+mod reload; //      the settings file as a serving hub watches it
+mod welcome; //     `toolyard` alone
+mod serve; //       the hub as a server
+mod list; //        every tool
+mod find; //        tools by words
+mod describe; //    one tool
+mod call; //        run a tool
+mod add; //         one more server
+mod remove; //      one server less
+mod import; //      servers of other clients
+mod connect; //     Toolyard in other clients
+mod login; //       a person's consent
+mod logs; //        what a server said on stderr
+mod status; //      how everything is
+mod doctor; //      what is wrong, and what helps
+mod completions; // for shells
+mod man; //         the manual
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::args::{Args, Command};
+use crate::failure::{Failure, Form};
 
 fn main() -> ExitCode {
     // The watchdog is as small as a process can be: no runtime, no parsing.
-    let mut words = std::env::args().skip(1);
-    if let (Some("watchdog"), Some(token)) = (words.next().as_deref(), words.next()) {
-        toolyard_hub::process::watch(&token, std::io::stdin().lock());
+    let mut words = std::env::args_os().skip(1);
+    if let (Some(first), Some(token)) = (words.next(), words.next())
+        && first == "watchdog"
+    {
+        toolyard_hub::process::watch(&token.to_string_lossy(), std::io::stdin().lock());
         return ExitCode::SUCCESS;
     }
-    let args = args::Args::parse();
-    setup::start_log(args.verbose);
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return misunderstood(&error),
+    };
+    let is_serving = matches!(args.command, Some(Command::Serve(_)));
+    // Single commands tell failures themselves; a serving hub has only its log.
+    setup::start_log(if is_serving { tracing::Level::WARN } else { tracing::Level::ERROR }, args.verbose);
+    let form = if args.common.json && !is_serving { Form::Json } else { Form::Words };
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(form),
     }
 }
 
-fn run(args: args::Args) -> Result<(), failure::Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(async {
-        match args.command {
-            args::Command::Serve(serve) => serve::run(&args.common, serve).await,
-        }
-    });
+/// Tells what clap made of the command line: help, the version or an error.
+fn misunderstood(error: &clap::Error) -> ExitCode {
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if !is_answer && std::env::args_os().any(|word| word == "--json") {
+        let said = error.render().to_string();
+        let message = said.trim().strip_prefix("error: ").unwrap_or(&said).trim().to_owned();
+        return Failure::usage(message).report(Form::Json);
+    }
+    // Who closed the pipe does not want to read about it.
+    let _ = error.print();
+    ExitCode::from(if is_answer { 0 } else { 2 })
+}
+
+fn run(args: Args) -> Result<(), Failure> {
+    let runtime = runtime(args.command.as_ref())?;
+    let outcome = runtime.block_on(dispatch(args));
     // A blocked read of a terminal must not hold the exit up.
     runtime.shutdown_background();
     outcome
+}
+
+/// One client at our standard streams is served fastest by one thread: a call passes through several
+/// tasks, and waking another thread for each costs more than all the rest. Many clients get several.
+fn runtime(command: Option<&Command>) -> std::io::Result<tokio::runtime::Runtime> {
+    let is_stdio = matches!(command, Some(Command::Serve(serve)) if serve.http.is_none());
+    let mut builder = if is_stdio {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    builder.enable_all().build()
+}
+
+async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
+    match command {
+        None => welcome::run(&common).await,
+        Some(Command::Serve(asked)) => serve::run(common, asked).await,
+        Some(Command::List(asked)) => list::run(&common, &asked).await,
+        Some(Command::Find(asked)) => find::run(&common, &asked).await,
+        Some(Command::Describe(asked)) => describe::run(&common, &asked).await,
+        Some(Command::Call(asked)) => call::run(&common, &asked).await,
+        Some(Command::Add(asked)) => add::run(&common, &asked),
+        Some(Command::Remove(asked)) => remove::run(&common, &asked),
+        Some(Command::Import(asked)) => import::run(&common, &asked),
+        Some(Command::Connect(asked)) => connect::run(&common, &asked),
+        Some(Command::Login(asked)) => login::run(&common, &asked).await,
+        Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
+        Some(Command::Status(_)) => status::run(&common).await,
+        Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
+        Some(Command::Completions(asked)) => completions::run(&asked),
+        Some(Command::Man(asked)) => man::run(&asked),
+    }
 }

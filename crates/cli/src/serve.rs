@@ -1,30 +1,75 @@
 //! The hub as a server.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use clap::ValueEnum;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use toolyard_hub::config::{self, Config};
+use toolyard_hub::config::{self, Config, Profile};
 use toolyard_hub::hub::{Hub, Learning};
 use toolyard_hub::serve::{Reception, http, stdio};
 
-use crate::args::{Common, Serve, Surface};
-use crate::failure::Failure;
+use crate::args::Common;
+use crate::failure::{Failure, Form};
+use crate::reload::Watch;
 use crate::setup::{self, Source};
 
 /// Time for requests in flight when the hub is told to end.
 const DRAIN: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(common: &Common, asked: Serve) -> Result<(), Failure> {
-    let source = Source::find(common)?;
-    let load = {
-        let surface = asked.surface;
-        move |source: &Source| source.load().map(|config| with_surface(config, surface))
-    };
-    let config = load(&source)?;
+/// Serve all tools to MCP clients, over stdio or HTTP
+///
+/// Editing the configuration while the hub runs puts it in force: only servers that changed are restarted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard serve                       for a client that starts Toolyard itself (stdio)
+  toolyard serve --http 127.0.0.1:8808 for clients over HTTP, at http://127.0.0.1:8808/mcp
+  toolyard serve --surface all         list every tool as server__tool
+
+Without a surface, clients that are known to bear all tools get them all; the others get `search`.")]
+pub(crate) struct Serve {
+    /// Serve the client at stdin and stdout (the default)
+    #[arg(long, conflicts_with = "http")]
+    stdio: bool,
+    /// Serve HTTP at this address, or at the configured one
+    #[arg(long, value_name = "ADDR", num_args = 0..=1)]
+    pub(crate) http: Option<Option<SocketAddr>>,
+    /// Which tools clients see
+    #[arg(long)]
+    surface: Option<Surface>,
+}
+
+/// Which tools clients see.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Surface {
+    /// One tool that takes plain words (not built yet)
+    Route,
+    /// A small set that fits the session (not built yet)
+    Toolset,
+    /// find_tools, describe_tool and call_tool
+    Search,
+    /// Every tool as server__tool
+    All,
+}
+
+impl From<Surface> for config::Surface {
+    fn from(surface: Surface) -> Self {
+        match surface {
+            Surface::Route => Self::Route,
+            Surface::Toolset => Self::Toolset,
+            Surface::Search => Self::Search,
+            Surface::All => Self::All,
+        }
+    }
+}
+
+pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
+    let source = Source::find(&common)?;
+    let surface = asked.surface.map(config::Surface::from);
+    let config = load(&source, surface)?;
     let address = asked.http.map(|given| given.unwrap_or(config.serve.http));
     let listener = match address {
         Some(address) => Some(listen(address, &config).await?),
@@ -34,13 +79,15 @@ pub(crate) async fn run(common: &Common, asked: Serve) -> Result<(), Failure> {
         Some(listener) => format!("http://{}/mcp", listener.local_addr()?),
         None => "stdio".to_owned(),
     };
+    // Looked at before the hub starts, so that a change meanwhile is not lost.
+    let watch = Watch::new(source.path.as_deref());
     let hub = setup::hub(config, Learning::Background);
     let reception = Reception::new(Arc::clone(&hub));
     let status = tokio::spawn({
         let (hub, serving, path) = (Arc::clone(&hub), serving.clone(), source.path.clone());
         async move { hub.report_status(&serving, path).await }
     });
-    let reloading = tokio::spawn(reload(Arc::clone(&hub), source, load));
+    let reloading = tokio::spawn(reload(Arc::clone(&hub), common, surface, watch));
     let outcome = match listener {
         Some(listener) => {
             anstream::eprintln!("toolyard serves {serving}");
@@ -56,19 +103,34 @@ pub(crate) async fn run(common: &Common, asked: Serve) -> Result<(), Failure> {
     outcome
 }
 
-fn with_surface(mut config: Config, surface: Option<Surface>) -> Config {
-    if let Some(surface) = surface {
-        config.serve.surface = Some(match surface {
-            Surface::Route => config::Surface::Route,
-            Surface::Toolset => config::Surface::Toolset,
-            Surface::Search => config::Surface::Search,
-            Surface::All => config::Surface::All,
-        });
+/// Reads settings that can be served. What the command line says about the surface comes first.
+fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Failure> {
+    let mut config = source.load()?;
+    config.serve.surface = surface.or(config.serve.surface);
+    match unbuilt_surface(&config) {
+        Some(what) => Err(Failure::usage(what).hint("use `search` or `all`, or leave it out")),
+        None => Ok(config),
     }
-    config
 }
 
-async fn listen(address: std::net::SocketAddr, config: &Config) -> Result<TcpListener, Failure> {
+/// Says which surface was asked for that does not exist yet.
+pub(crate) fn unbuilt_surface(config: &Config) -> Option<String> {
+    let unbuilt = |surface| match surface {
+        config::Surface::Route => Some("route"),
+        config::Surface::Toolset => Some("toolset"),
+        config::Surface::Search | config::Surface::All => None,
+    };
+    if let Some(name) = config.serve.surface.and_then(unbuilt) {
+        return Some(format!("the surface `{name}` is not built yet"));
+    }
+    config.serve.profiles.iter().find_map(|(profile, shown)| match shown {
+        Profile::Surface { surface, .. } => unbuilt(*surface)
+            .map(|name| format!("the surface `{name}` of profile `{profile}` is not built yet")),
+        Profile::Transparent { .. } => None,
+    })
+}
+
+async fn listen(address: SocketAddr, config: &Config) -> Result<TcpListener, Failure> {
     if !address.ip().is_loopback() && config.serve.token.is_none() {
         return Err(Failure::usage(format!(
             "{address} can be reached from outside, and no token protects it"
@@ -114,31 +176,22 @@ async fn told_to_end() {
     }
 }
 
-/// Takes a changed configuration file over. One with mistakes changes nothing.
-async fn reload(hub: Arc<Hub>, source: Source, load: impl Fn(&Source) -> Result<Config, Failure>) {
-    let Some(path) = source.path.clone() else { return };
-    let mut seen = stamp(&path);
+/// Takes a changed configuration over. One with mistakes changes nothing.
+async fn reload(hub: Arc<Hub>, common: Common, surface: Option<config::Surface>, mut watch: Watch) {
+    // A first file may appear, or one that comes before the present one.
+    let find = || Source::find(&common).ok();
     loop {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let now = stamp(&path);
-        if now == seen || now.is_none() {
-            continue;
-        }
-        seen = now;
-        match load(&source) {
+        watch.changed(|| find()?.path).await;
+        let Some(source) = find() else { continue };
+        match load(&source, surface) {
             Ok(config) => {
                 tracing::info!("the configuration changed and is in force");
                 hub.apply(config);
             }
             Err(failure) => {
                 tracing::error!("the changed configuration is not used");
-                let _ = failure.report();
+                let _ = failure.report(Form::Words);
             }
         }
     }
-}
-
-fn stamp(path: &PathBuf) -> Option<(SystemTime, u64)> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
 }

@@ -1,22 +1,33 @@
 //! From the command line to a running hub.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolyard_hub::config::{self, Config, Folders};
 use toolyard_hub::hub::{Hub, Learning, Options};
+use toolyard_hub::upstream::Upstream;
+use tracing::Level;
 
 use crate::args::Common;
 use crate::failure::Failure;
 
 /// Logs go to stderr: stdout belongs to the protocol and to results.
-pub(crate) fn start_log(verbose: u8) {
+///
+/// `quietest` is what is logged unless more is asked for.
+pub(crate) fn start_log(quietest: Level, verbose: u8) {
     let level = match verbose {
-        0 => tracing::Level::WARN,
-        1 => tracing::Level::INFO,
-        _ => tracing::Level::DEBUG,
+        0 => quietest,
+        1 => Level::INFO,
+        _ => Level::DEBUG,
     };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false).init();
+    let wants_colours = std::io::stderr().is_terminal() && env("NO_COLOR").is_none_or(|it| it.is_empty());
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(wants_colours)
+        .with_target(false)
+        .init();
 }
 
 /// Where settings come from.
@@ -54,4 +65,41 @@ pub(crate) fn env(name: &str) -> Option<String> {
 /// Starts a hub.
 pub(crate) fn hub(config: Config, learning: Learning) -> Arc<Hub> {
     Hub::start(config, Options { watchdog: std::env::current_exe().ok(), learning })
+}
+
+/// Lends a hub to one command; no server runs until the command needs it.
+pub(crate) async fn with_hub<T>(
+    common: &Common,
+    command: impl AsyncFnOnce(&Arc<Hub>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_config(Source::find(common)?.load()?, command).await
+}
+
+/// Does the same with settings that were read before.
+pub(crate) async fn with_config<T>(
+    mut config: Config,
+    command: impl AsyncFnOnce(&Arc<Hub>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    for server in config.servers.values_mut() {
+        server.lazy = true;
+    }
+    let hub = hub(config, Learning::OnDemand);
+    let outcome = command(&hub).await;
+    hub.close().await;
+    outcome
+}
+
+/// Returns a server that the command line names.
+pub(crate) fn server(hub: &Hub, name: &str) -> Result<Arc<Upstream>, Failure> {
+    hub.upstream(name).ok_or_else(|| no_server(&hub.config(), name))
+}
+
+/// Says that there is no such server, and which ones there are.
+pub(crate) fn no_server(config: &Config, name: &str) -> Failure {
+    let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
+    let hint = match names.is_empty() {
+        true => "no server is configured; add one with `toolyard add`".to_owned(),
+        false => format!("configured servers: {}", names.join(", ")),
+    };
+    Failure::usage(format!("there is no server `{name}`")).hint(hint)
 }

@@ -35,7 +35,18 @@ pub struct Caller {
     pub principal: Arc<str>,
     /// The lowest level of log messages that it wants.
     pub log_level: Option<Level>,
+    /// How questions are put to it.
+    pub wording: Wording,
     outlet: Outlet,
+}
+
+/// How a server's questions are put to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// As the server put them.
+    Verbatim,
+    /// With the name of the server that asks, because the client sees only the hub.
+    Labelled,
 }
 
 #[derive(Debug)]
@@ -68,6 +79,7 @@ impl Caller {
             capabilities: Fields::default(),
             principal: "".into(),
             log_level: None,
+            wording: Wording::Verbatim,
             outlet: Outlet::Nowhere,
         }
     }
@@ -96,8 +108,14 @@ impl Caller {
             capabilities: self.capabilities.clone(),
             principal: Arc::clone(&self.principal),
             log_level: self.log_level,
+            wording: self.wording,
             outlet,
         }
+    }
+
+    /// The same caller, asked in these words.
+    pub fn worded(self, wording: Wording) -> Self {
+        Self { wording, ..self }
     }
 
     /// Whether there is nobody behind the request.
@@ -112,6 +130,7 @@ impl Caller {
             capabilities: known.capabilities.clone(),
             principal: Arc::clone(&known.principal),
             log_level: known.log_level,
+            wording: Wording::Verbatim,
             outlet,
         }
     }
@@ -143,8 +162,12 @@ impl Caller {
         }
     }
 
-    /// Puts a question to the client and waits for its answer.
-    pub async fn ask(&self, method: &str, params: Option<Box<RawValue>>) -> Answer {
+    /// Puts a server's question to the client and waits for its answer; dropping the future takes it back.
+    pub async fn ask(&self, server: &str, method: &str, params: Option<Box<RawValue>>) -> Answer {
+        let params = match self.wording {
+            Wording::Verbatim => params,
+            Wording::Labelled => params.map(|params| labelled(params, server)),
+        };
         let capability = method.split('/').next().unwrap_or(method);
         if !self.can(capability) {
             let message = format!("the client does not support `{capability}`");
@@ -156,7 +179,7 @@ impl Caller {
                 Err(ErrorObject::unknown_method(method))
             }
             Outlet::Lines { lines, questions } => {
-                let (id, open) = questions.open();
+                let (id, open) = questions.open(lines.clone());
                 lines.send(request_line(&id, method, params.as_deref())).await.map_err(|_| gone())?;
                 open.answer().await.unwrap_or_else(|| Err(gone()))
             }
@@ -221,18 +244,19 @@ impl Questions {
         }
     }
 
-    fn open(self: &Arc<Self>) -> (Id, Open) {
+    fn open(self: &Arc<Self>, lines: mpsc::Sender<String>) -> (Id, Open) {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let id = Id::from_json(raw(&format!("hub-{number}")).get()).expect("a string is an id");
         let (reply, answer) = oneshot::channel();
         self.open.lock().expect("no holder panics").insert(id.clone(), reply);
-        (id.clone(), Open { questions: Arc::clone(self), id, answer: Some(answer) })
+        (id.clone(), Open { questions: Arc::clone(self), lines, id, answer: Some(answer) })
     }
 }
 
-/// A question that is forgotten when nobody waits for it any more.
+/// A question that is taken back when nobody waits for its answer any more.
 struct Open {
     questions: Arc<Questions>,
+    lines: mpsc::Sender<String>,
     id: Id,
     answer: Option<oneshot::Receiver<Answer>>,
 }
@@ -245,6 +269,23 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.questions.open.lock().expect("no holder panics").remove(&self.id);
+        let unanswered = self.questions.open.lock().expect("no holder panics").remove(&self.id);
+        if unanswered.is_some() {
+            let id = RawValue::from_string(self.id.as_json().to_owned()).unwrap_or_else(|_| raw(&()));
+            let params = raw(&serde_json::json!({ "requestId": id }));
+            let _ = self.lines.try_send(notification_line("notifications/cancelled", Some(&params)));
+        }
+    }
+}
+
+/// Says in the text of a question which server asks.
+pub(crate) fn labelled(params: Box<RawValue>, server: &str) -> Box<RawValue> {
+    let Ok(mut fields) = Fields::parse(Some(&params)) else { return params };
+    match fields.text("message") {
+        Some(message) => {
+            fields.set("message", raw(&format!("[{server}] {message}")));
+            raw(&fields)
+        }
+        None => params,
     }
 }

@@ -6,25 +6,27 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
 use toolyard_core::tool::{Effect, Tool};
 
 use crate::caller::{Caller, Client, Era};
-use crate::config::{Config, Limits, Transport};
+use crate::config::{Config, Transport};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::{Live, Snapshot};
 use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
 use crate::seal::Seal;
 use crate::store::{self, ServerStatus, Status, Store};
-use crate::upstream::{
-    Audience, Changes, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream,
-};
+use crate::upstream::{Audience, Changes, Failure, News, Repeat, State, Surroundings, Upstream};
 use crate::vault::{Keyring, Vault};
 
-/// A server that is still being learnt after this long no longer keeps the next one waiting.
-const LEARNING_TURN: Duration = Duration::from_millis(500);
+mod board; // what servers offer, written by one task
+
+use board::{Board, Written, write_down};
+
+/// A server that is still being learnt after this long does not keep the next one waiting.
+const LEARNING_TURN: Duration = Duration::from_secs(2);
 /// News that nobody has read yet; slow readers lose the oldest.
 const NEWS: usize = 256;
 /// Rounds of questions within one call.
@@ -74,57 +76,6 @@ struct Settings {
     companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
 
-/// Where the one snapshot is written.
-#[derive(Debug)]
-struct Board {
-    written: Mutex<Written>,
-    snapshot: watch::Sender<Arc<Snapshot>>,
-}
-
-#[derive(Debug, Default)]
-struct Written {
-    listings: BTreeMap<Arc<str>, Arc<Listing>>,
-    limits: BTreeMap<Arc<str>, Limits>,
-    fingerprints: BTreeMap<Arc<str>, String>,
-    /// Why a server's offer could not be learnt the last time.
-    faults: BTreeMap<Arc<str>, String>,
-}
-
-/// What is to be kept of what was learnt.
-struct Learned {
-    server: Arc<str>,
-    fingerprint: String,
-    listing: Arc<Listing>,
-}
-
-impl Board {
-    fn publish(&self, written: &Written) {
-        self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
-    }
-
-    /// Takes what was learnt; returns what is to be kept when it is new.
-    fn learn(&self, learnt: Learnt) -> Option<(Learned, Changes)> {
-        let mut written = self.written.lock().expect("no holder panics");
-        // A server that was replaced meanwhile may still be heard, but no longer counts.
-        let fingerprint =
-            written.fingerprints.get(&learnt.server).filter(|it| **it == learnt.fingerprint)?.clone();
-        match learnt.listing {
-            Err(reason) => {
-                written.faults.insert(learnt.server, reason);
-                None
-            }
-            Ok(listing) => {
-                written.faults.remove(&learnt.server);
-                let changes =
-                    listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
-                written.listings.insert(Arc::clone(&learnt.server), Arc::clone(&listing));
-                self.publish(&written);
-                Some((Learned { server: learnt.server, fingerprint, listing }, changes))
-            }
-        }
-    }
-}
-
 impl Hub {
     /// Starts a hub on a configuration.
     pub fn start(config: Config, options: Options) -> Arc<Self> {
@@ -145,6 +96,7 @@ impl Hub {
                 news: broadcast::Sender::new(NEWS),
                 sole: Arc::default(),
                 abilities: Arc::default(),
+                ability_count: Arc::default(),
             },
             learnt,
             logs,
@@ -295,7 +247,7 @@ impl Hub {
         *self.around.audience.sole.lock().expect("no holder panics") = caller;
     }
 
-    /// Notes what a session client can be asked.
+    /// Notes what a client can be asked.
     pub fn welcome(&self, client: &Client) {
         self.around.audience.welcome(&client.capabilities);
     }
@@ -359,10 +311,16 @@ impl Hub {
         self.store.statuses()
     }
 
-    /// Learns what the servers offer that were never reached; `each` is told as they are done.
+    /// Learns what the chosen servers offer; `each` is told as they are done.
     pub async fn learn(&self, which: impl Fn(&Upstream) -> bool, each: impl Fn(&Upstream)) {
+        let heard = |upstream: &Upstream| {
+            let written = self.board.written.lock().expect("no holder panics");
+            written.heard.get(&upstream.name).copied().unwrap_or_default()
+        };
         let mut learning = JoinSet::new();
+        let mut asked = Vec::new();
         for upstream in self.upstreams().into_iter().filter(|upstream| which(upstream)) {
+            asked.push((Arc::clone(&upstream), heard(&upstream)));
             learning.spawn(async move {
                 upstream.learn().await;
                 upstream
@@ -373,8 +331,12 @@ impl Hub {
                 each(&upstream);
             }
         }
-        // What was learnt is written down by another task, which may lag behind a little.
-        self.first_heard(Duration::from_secs(1), which).await;
+        // What was learnt is written down by another task; it is done when it has caught up. A server
+        // that rests after a failure has nothing new to say.
+        let caught_up = |(upstream, before): &(Arc<Upstream>, u64)| {
+            heard(upstream) > *before || matches!(upstream.state(), State::Failed { .. })
+        };
+        until(Duration::from_secs(5), || asked.iter().all(caught_up)).await;
     }
 
     /// Waits until every server was heard of at least once, or for `patience`. Most clients list tools
@@ -386,12 +348,7 @@ impl Hub {
                 written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
             })
         };
-        let _ = tokio::time::timeout(patience, async {
-            while !is_heard() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        until(patience, is_heard).await;
     }
 
     /// Ranks tools by words; tools of servers that failed come after equals that work.
@@ -454,7 +411,7 @@ impl Hub {
                     "{failure}. The call may or may not have been carried out: check before you repeat it"
                 )
             }
-            Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded { .. } => {
+            Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded(_) => {
                 let query =
                     format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
                 let tools = snapshot.catalog.tools();
@@ -513,32 +470,31 @@ impl Drop for Forget {
     }
 }
 
-async fn write_down(
-    mut learning: mpsc::UnboundedReceiver<Learnt>,
-    board: Arc<Board>,
-    store: Arc<Store>,
-    news: broadcast::Sender<News>,
-) {
-    while let Some(learnt) = learning.recv().await {
-        let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
-        // Gathering tens of thousands of tools takes a while; others are served meanwhile.
-        let writing = tokio::task::spawn_blocking(move || {
-            if let Some((it, changes)) = board.learn(learnt) {
-                if let Err(err) = store.keep_listing(&it.server, &it.fingerprint, &it.listing) {
-                    tracing::warn!(server = %it.server, "{err}; it will be learnt again after a restart");
-                }
-                let _ = news.send(News::Catalog(changes));
-            }
-        });
-        let _ = writing.await;
-    }
+/// Waits until something holds, or for `patience`.
+async fn until(patience: Duration, holds: impl Fn() -> bool) {
+    let _ = tokio::time::timeout(patience, async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
 }
 
+/// Starting a server keeps a core busy for seconds, and all of them at once would make each miss its
+/// time limit. So each core has one turn to give; a slow server gives its turn back and goes on without.
 async fn learn_in_turn(fresh: Vec<Arc<Upstream>>) {
+    let turns = Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)));
     let mut learning = JoinSet::new();
     for upstream in fresh {
-        learning.spawn(async move { upstream.learn().await });
-        let _ = tokio::time::timeout(LEARNING_TURN, learning.join_next()).await;
+        let turn = Arc::clone(&turns).acquire_owned().await;
+        learning.spawn(async move {
+            let mut learnt = std::pin::pin!(upstream.learn());
+            let is_slow = tokio::time::timeout(LEARNING_TURN, &mut learnt).await.is_err();
+            drop(turn);
+            if is_slow {
+                learnt.await;
+            }
+        });
     }
     while learning.join_next().await.is_some() {}
 }
@@ -561,7 +517,8 @@ pub(crate) async fn forward(
         for (key, request) in wanted.object("inputRequests").iter() {
             let request = Fields::parse(Some(request)).unwrap_or_default();
             let method = request.text("method").unwrap_or_default();
-            let answer = caller.ask(&method, request.get("params").map(ToOwned::to_owned)).await;
+            let answer =
+                caller.ask(&upstream.name, &method, request.get("params").map(ToOwned::to_owned)).await;
             responses.set(key, answer.map_err(Failure::Refused)?);
         }
         params.set("inputResponses", raw(&responses));

@@ -4,6 +4,8 @@
 //! the bytes that came in, so unknown fields, key order and number formats survive.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
@@ -52,7 +54,8 @@ impl fmt::Display for Id {
 pub struct ErrorObject {
     /// A JSON-RPC error code.
     pub code: i64,
-    /// One sentence for people.
+    /// One sentence for people; some senders leave it out.
+    #[serde(default)]
     pub message: String,
     /// Whatever else the sender said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,19 +155,19 @@ impl Malformed {
 struct Envelope<'a> {
     #[serde(borrow)]
     jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "even_null")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     params: Option<Box<RawValue>>,
-    /// `null` is a result, if a senseless one; without this it would look like none.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "even_null")]
     result: Option<Box<RawValue>>,
     error: Option<ErrorObject>,
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
-    Box::<RawValue>::deserialize(deserializer).map(Some)
+/// A member that is null is there, which is not the same as absent.
+fn even_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 impl Message {
@@ -184,13 +187,14 @@ impl Message {
             None => None,
         };
         let method = envelope.method.map(Cow::into_owned);
-        // Some servers write both members and leave one of them null.
-        let result = envelope.result.filter(|result| envelope.error.is_none() || result.get() != "null");
-        match (id, method, result, envelope.error) {
+        match (id, method, envelope.result, envelope.error) {
             (Some(id), Some(method), None, None) => Ok(Self::Request { id, method, params: envelope.params }),
             (None, Some(method), None, None) => Ok(Self::Notification { method, params: envelope.params }),
             (Some(id), None, Some(result), None) => Ok(Self::Response { id, outcome: Ok(result) }),
-            (Some(id), None, None, Some(error)) => Ok(Self::Response { id, outcome: Err(error) }),
+            // Some senders write `"result": null` beside the error.
+            (Some(id), None, result, Some(error)) if result.as_ref().is_none_or(|it| it.get() == "null") => {
+                Ok(Self::Response { id, outcome: Err(error) })
+            }
             _ => Err(Malformed::Shape),
         }
     }
@@ -349,11 +353,20 @@ impl<'de> Deserialize<'de> for Fields {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    fields.push(entry);
+                let mut fields = Fields::default();
+                let mut places: HashMap<String, usize> = HashMap::new();
+                while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
+                    // Of a member that is repeated the last counts, as it does for those who read the
+                    // text elsewhere; what was checked here must be what they get.
+                    match places.entry(name.clone()) {
+                        Entry::Occupied(place) => fields.0[*place.get()].1 = value,
+                        Entry::Vacant(place) => {
+                            place.insert(fields.0.len());
+                            fields.0.push((name, value));
+                        }
+                    }
                 }
-                Ok(Fields(fields))
+                Ok(fields)
             }
         }
         deserializer.deserialize_map(Members)
@@ -387,7 +400,26 @@ mod tests {
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#), ErrorObject::INVALID_REQUEST);
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#), ErrorObject::INVALID_REQUEST);
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":1}"#), ErrorObject::INVALID_REQUEST);
+        assert_eq!(said(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), ErrorObject::INVALID_REQUEST);
         assert_eq!(said(r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#), ErrorObject::INVALID_REQUEST);
+    }
+
+    #[test]
+    fn an_answer_that_is_null_is_an_answer() {
+        let parsed = |text: &str| match Message::parse(text.as_bytes()).unwrap() {
+            Message::Response { outcome, .. } => {
+                outcome.map(|raw| raw.get().to_owned()).map_err(|err| err.code)
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(parsed(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok("null".to_owned()));
+        assert_eq!(parsed(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-1}}"#), Err(-1));
+    }
+
+    #[test]
+    fn of_a_repeated_member_the_last_counts() {
+        let fields: Fields = serde_json::from_str(r#"{"name":"x","a":1,"name":"y"}"#).unwrap();
+        assert_eq!(raw(&fields).get(), r#"{"name":"y","a":1}"#);
     }
 
     #[test]

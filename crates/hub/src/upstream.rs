@@ -1,5 +1,6 @@
 //! The servers behind the hub: reached, supervised, and kept from spoiling one another.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -89,13 +90,8 @@ pub enum Failure {
         said: String,
     },
     /// The server wants to know who asks.
-    #[error("server `{server}` needs a login ({why}); run `toolyard login {server}`")]
-    LoginNeeded {
-        /// The server.
-        server: Arc<str>,
-        /// What it said.
-        why: String,
-    },
+    #[error("{0}")]
+    LoginNeeded(String),
 }
 
 /// Whether a request reached its server before the connection broke.
@@ -118,7 +114,7 @@ impl Failure {
             | Self::Excess { .. }
             | Self::Senseless { .. }
             | Self::Http { .. }
-            | Self::LoginNeeded { .. } => ErrorObject::new(ErrorObject::INTERNAL, self.to_string()),
+            | Self::LoginNeeded(_) => ErrorObject::new(ErrorObject::INTERNAL, self.to_string()),
         }
     }
 }
@@ -178,8 +174,10 @@ pub struct Audience {
     pub news: broadcast::Sender<News>,
     /// The client, when there can be only one: it may be asked even while it waits for nothing.
     pub sole: Arc<Mutex<Option<Arc<Caller>>>>,
-    /// What session clients so far can be asked; servers that are started for them are told so.
+    /// What clients so far can be asked; servers of the session era that are started for them are told so.
     pub abilities: Arc<Mutex<Fields>>,
+    /// How many these are; they only grow.
+    pub ability_count: Arc<AtomicUsize>,
 }
 
 impl Audience {
@@ -193,5 +191,6 @@ impl Audience {
                 abilities.set(name, settings.to_owned());
             }
         }
+        self.ability_count.store(abilities.iter().count(), Ordering::Release);
     }
 }

@@ -39,9 +39,9 @@ pub(crate) enum Effect {
     Reads,
     /// Adds, and leaves what is there alone.
     Adds,
-    /// Changes what is there; a second time changes it again.
+    /// May replace what is there; a second time changes it again.
     Changes,
-    /// Changes what is there; a second time changes nothing more.
+    /// Marks what is there and can be taken back; a second time changes nothing more.
     Settles,
 }
 
@@ -63,7 +63,7 @@ impl Spec {
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": matches!(self.effect, Effect::Reads),
-                "destructiveHint": matches!(self.effect, Effect::Changes | Effect::Settles),
+                "destructiveHint": matches!(self.effect, Effect::Changes),
                 "idempotentHint": matches!(self.effect, Effect::Reads | Effect::Settles),
                 "openWorldHint": false,
             },

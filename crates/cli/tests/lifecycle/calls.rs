@@ -50,7 +50,7 @@ async fn r8_a_command_that_does_not_exist_is_named() {
 
 #[tokio::test]
 async fn r18_every_tool_is_callable_by_its_own_name_on_every_surface() {
-    for surface in ["all", "search", "route", "toolset"] {
+    for surface in ["all", "search"] {
         let mut yard = Yard::new();
         yard.server("good", &[], &json!({}));
         let client = yard.open_on(&["--surface", surface], json!({})).await;

@@ -32,24 +32,26 @@ async fn t5_a_server_that_was_never_seen_is_learnt_once_and_stopped() {
 }
 
 #[tokio::test]
-async fn t5_servers_are_learnt_one_at_a_time() {
+async fn t5_servers_are_learnt_in_turn() {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let all = 3 * cores;
     let mut yard = Yard::new();
-    for at in 0..6 {
+    for at in 0..all {
         // Says when it begins and when it is done.
         let script = "echo begin >> order; \"$server\"; echo end >> order";
         yard.script(&format!("new{at}"), script, &json!({}));
     }
     let client = yard.open().await;
-    listed(&client, |names| (0..6).all(|at| names.contains(&format!("new{at}__echo")))).await;
-    wait_until(SOON, || lines_with(&yard.path("order"), "end") == 6).await;
-    // A machine that is slow lets a second one begin; never all at once.
+    listed(&client, |names| (0..all).all(|at| names.contains(&format!("new{at}__echo")))).await;
+    wait_until(SOON, || lines_with(&yard.path("order"), "end") == all).await;
+    // A machine that is slow lets a few more begin, never all at once.
     let order = std::fs::read_to_string(yard.path("order")).unwrap();
     let mut at_once = 0;
     let most = order.lines().map(|line| {
-        at_once += if line == "begin" { 1 } else { -1 };
+        at_once = if line == "begin" { at_once + 1 } else { at_once - 1 };
         at_once
     });
-    assert!(most.max().unwrap() < 6, "{order}");
+    assert!(most.max().unwrap() < all, "{order}");
 }
 
 #[tokio::test]

@@ -81,6 +81,11 @@ impl Plan {
     pub fn text(&self) -> &str {
         &self.after
     }
+
+    /// Makes it the plan of a file that does not exist yet and begins with the text it was planned on.
+    pub fn for_new_file(self) -> Self {
+        Self { before: String::new(), ..self }
+    }
 }
 
 impl std::fmt::Debug for Plan {

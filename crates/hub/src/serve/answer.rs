@@ -33,7 +33,7 @@ pub(crate) async fn answer(request: Request) -> Answer {
         }
         View::Surface { .. } => on_surface(request).await,
     };
-    result.map(|result| era::finished(era, &method, result))
+    result.map(|result| era::finished(era, &method, result)).map_err(|error| era::told(era, error))
 }
 
 async fn on_surface(request: Request) -> Answer {

@@ -105,6 +105,17 @@ pub(crate) fn finished(era: Era, method: &str, result: Box<RawValue>) -> Box<Raw
     raw(&fields)
 }
 
+/// The session era's code for a resource that is not there; the modern era must not use it.
+pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
+
+/// Puts an error into the words of the client's era.
+pub(crate) fn told(era: Era, error: ErrorObject) -> ErrorObject {
+    match (era, error.code) {
+        (Era::Modern, RESOURCE_NOT_FOUND) => ErrorObject { code: ErrorObject::INVALID_PARAMS, ..error },
+        _ => error,
+    }
+}
+
 /// What is known of a client program by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownClient {

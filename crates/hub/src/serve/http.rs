@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, Request as HttpRequest, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -12,7 +13,7 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Router, middleware};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use super::answer::{Request, answer};
 use super::{Reception, View, era};
@@ -32,6 +33,8 @@ use flow::{Final, Work};
 use reply::{Form, accepted, refused, respond, resumed, stream};
 use visits::Visits;
 
+/// Time for a request to come in whole.
+const BODY: Duration = Duration::from_secs(30);
 /// Messages of one request that may wait for a client that reads slowly.
 const QUEUE: usize = 256;
 
@@ -86,12 +89,15 @@ fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiv
         .route("/mcp/{profile}", endpoint())
         .route("/health", get(|| async { "ok\n" }))
         .layer(DefaultBodyLimit::max(serve.body_bytes))
-        .layer(middleware::from_fn_with_state(Arc::clone(&house), shed))
         .layer(middleware::from_fn(move |request: HttpRequest, next: Next| {
             let verdict = guard.check(&request);
             async move {
                 match verdict {
                     Ok(()) => next.run(request).await,
+                    Err((StatusCode::UNAUTHORIZED, why)) => {
+                        (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], why)
+                            .into_response()
+                    }
                     Err(refusal) => refusal.into_response(),
                 }
             }
@@ -100,34 +106,30 @@ fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiv
 }
 
 /// Refuses what would be too much at once, instead of slowing everything down.
-async fn shed(State(house): State<Arc<House>>, request: HttpRequest, next: Next) -> Response {
-    match Arc::clone(&house.slots).try_acquire_owned() {
-        Ok(_slot) => next.run(request).await,
-        Err(_) => {
-            let mut response =
-                (StatusCode::SERVICE_UNAVAILABLE, "too many requests in flight; try again in a moment\n")
-                    .into_response();
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            response
-        }
-    }
+fn shed() -> Response {
+    let retry = [(header::RETRY_AFTER, "1")];
+    (StatusCode::SERVICE_UNAVAILABLE, retry, "too many requests in flight; try again in a moment\n")
+        .into_response()
 }
 
 type Profile = Option<Path<String>>;
 
 /// Takes one message.
-async fn take(
-    State(house): State<Arc<House>>,
-    profile: Profile,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
+async fn take(State(house): State<Arc<House>>, profile: Profile, request: HttpRequest) -> Response {
     let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
         return no_profile();
     };
-    if let Err(response) = headers::negotiable(&headers) {
+    if let Err(response) = headers::negotiable(request.headers()) {
         return *response;
     }
+    let headers = request.headers().clone();
+    let body = match tokio::time::timeout(BODY, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(rejection)) => return rejection.into_response(),
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body did not come in time\n").into_response(),
+    };
+    // Only whole requests take a place: who never finishes asking keeps nobody else out.
+    let Ok(slot) = Arc::clone(&house.slots).try_acquire_owned() else { return shed() };
     let bounds = Bounds { bytes: usize::MAX, nesting: 127 };
     if let Some((id, excess)) = excess(&body, bounds) {
         let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, excess.to_string());
@@ -151,13 +153,14 @@ async fn take(
             let is_modern = era::of(&asked.method, &asked.params) == Era::Modern
                 || named.as_deref() == Some(MODERN_VERSION);
             match named {
-                _ if is_modern => modern(&house, view, &headers, asked).await,
+                _ if is_modern => modern(&house, view, &headers, (asked, slot)).await,
                 Some(version) if !SESSION_VERSIONS.contains(&version.as_str()) => {
                     refused(StatusCode::BAD_REQUEST, Some(&asked.id), era::unsupported(&version))
                 }
-                _ => in_session(&house, view, &headers, asked).await,
+                _ => in_session(&house, view, &headers, (asked, slot)).await,
             }
         }
+        _ if let Some(error) = headers::unserved(&headers) => refused(StatusCode::BAD_REQUEST, None, error),
         Message::Notification { method, params } => {
             if let Some(visit) = house.visits.find(&house.reception, &view, &headers) {
                 visit.session.notified(&method, params.as_deref()).await;
@@ -181,7 +184,12 @@ fn no_profile() -> Response {
         .into_response()
 }
 
-async fn modern(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Asked) -> Response {
+async fn modern(
+    house: &Arc<House>,
+    view: View,
+    headers: &HeaderMap,
+    (asked, slot): (Asked, OwnedSemaphorePermit),
+) -> Response {
     if let Err(error) = headers::agree(headers, &asked, &view, &house.reception.hub) {
         return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error);
     }
@@ -189,17 +197,25 @@ async fn modern(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Aske
         Ok(client) => client,
         Err(error) => return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error),
     };
+    house.reception.hub.welcome(&client);
     let (lines, outgoing) = mpsc::channel(QUEUE);
     let caller = Arc::new(Caller::modern(&client, lines));
     let Asked { id, method, params } = asked;
     let (reception, form) = (Arc::clone(&house.reception), form(&view));
     let request = Request { reception, view, caller, id: id.clone(), method, params, watching: None };
-    let running = tokio::spawn(finish(request));
+    // Who listens for changes does nothing most of the time.
+    let slot = Some(slot).filter(|_| request.method != "subscriptions/listen");
+    let running = tokio::spawn(finish(request, slot));
     // The modern era cancels by closing the stream, so the work ends with the response.
     respond(Work::Cancelled(running), outgoing, house.closing.clone(), (form, None)).await
 }
 
-async fn in_session(house: &Arc<House>, view: View, headers: &HeaderMap, asked: Asked) -> Response {
+async fn in_session(
+    house: &Arc<House>,
+    view: View,
+    headers: &HeaderMap,
+    (asked, slot): (Asked, OwnedSemaphorePermit),
+) -> Response {
     let visit = if asked.method == "initialize" {
         house.visits.open(&house.reception, view, &asked.params)
     } else {
@@ -214,7 +230,7 @@ async fn in_session(house: &Arc<House>, view: View, headers: &HeaderMap, asked: 
     let form = if is_opening { Form::Shortest } else { form(&visit.session.view) };
     let home = Some(Arc::clone(&visit.broken));
     let request = visit.session.request(id.clone(), method, params, Some(lines));
-    let running = tokio::spawn(finish(request));
+    let running = tokio::spawn(finish(request, Some(slot)));
     visit.session.runs(id, running.abort_handle());
     // A broken connection is no cancellation here: the client says so when it wants to cancel.
     let mut response = respond(Work::Finished(running), outgoing, house.closing.clone(), (form, home)).await;
@@ -232,8 +248,8 @@ fn form(view: &View) -> Form {
     }
 }
 
-/// Answers a request and writes the answer down.
-async fn finish(request: Request) -> Final {
+/// Answers a request and writes the answer down; its place is free when that is done.
+async fn finish(request: Request, _slot: Option<OwnedSemaphorePermit>) -> Final {
     let (id, era) = (request.id.clone(), request.caller.era);
     let outcome = answer(request).await;
     let status = match (&outcome, era) {
@@ -262,6 +278,9 @@ async fn listen(
     if method != Method::GET || headers::version(&headers).as_deref() == Some(MODERN_VERSION) {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
+    if let Some(error) = headers::unserved(&headers) {
+        return refused(StatusCode::BAD_REQUEST, None, error);
+    }
     if !headers::accepts(&headers, "text/event-stream") {
         return (StatusCode::NOT_ACCEPTABLE, "this answers with text/event-stream\n").into_response();
     }
@@ -269,7 +288,9 @@ async fn listen(
         return visits::not_found(&headers);
     };
     let last_event = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    if let Some(flow) = last_event.and_then(|last| visit.broken.resume(last)) {
+    if let Some(last) = last_event
+        && let Some(flow) = visit.broken.resume(last).await
+    {
         return resumed(flow, Arc::clone(&visit.broken));
     }
     match visit.take_stream() {
@@ -279,8 +300,17 @@ async fn listen(
 }
 
 /// Ends a session.
-async fn leave(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
-    match house.visits.end(&house.reception, &headers) {
+async fn leave(State(house): State<Arc<House>>, profile: Profile, headers: HeaderMap) -> Response {
+    let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+        return no_profile();
+    };
+    if headers::version(&headers).as_deref() == Some(MODERN_VERSION) {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    if let Some(error) = headers::unserved(&headers) {
+        return refused(StatusCode::BAD_REQUEST, None, error);
+    }
+    match house.visits.end(&house.reception, &view, &headers) {
         Some(()) => StatusCode::NO_CONTENT.into_response(),
         None => visits::not_found(&headers),
     }

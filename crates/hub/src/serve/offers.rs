@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use toolyard_core::tool::ToolId;
 
 use super::answer::Request;
+use super::era::RESOURCE_NOT_FOUND;
 use super::park;
 use crate::caller::{Answer, Caller, Era};
 use crate::hub::forward;
@@ -36,15 +37,14 @@ pub(crate) async fn read(request: Request) -> Answer {
         .params
         .text("uri")
         .ok_or_else(|| ErrorObject::invalid_params("`resources/read` needs a `uri`"))?;
-    let Some(server) = owner(&request, &uri) else { return Err(not_found(&request.caller, &uri)) };
+    let Some(server) = owner(&request, &uri) else { return Err(not_found(&uri)) };
     park::forwarded(request, &server, Repeat::Safe).await
 }
 
-fn not_found(caller: &Caller, uri: &str) -> ErrorObject {
-    let code = if caller.era == Era::Modern { ErrorObject::INVALID_PARAMS } else { -32002 };
+pub(crate) fn not_found(uri: &str) -> ErrorObject {
     ErrorObject {
         data: Some(raw(&json!({ "uri": uri }))),
-        ..ErrorObject::new(code, "no server offers this resource")
+        ..ErrorObject::new(RESOURCE_NOT_FOUND, "no server offers this resource")
     }
 }
 
@@ -94,7 +94,9 @@ pub(crate) fn prompts(request: &Request) -> Box<RawValue> {
         fields.set("name", raw(&id));
         prompts.push(fields);
     }
-    raw(&json!({ "prompts": prompts }))
+    let mut result = Fields::default();
+    result.set("prompts", raw(&prompts));
+    raw(&result)
 }
 
 fn named_prompts<'a>(

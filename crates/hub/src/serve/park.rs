@@ -5,20 +5,17 @@
 //! server of the session era waits inside its call, so the call is parked here.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use toolyard_core::tool::Tool;
 
-use super::View;
 use super::answer::Request;
-use crate::caller::{Answer, Caller, Era, Question};
+use super::{Reception, View};
+use crate::caller::{Answer, Caller, Era, Question, labelled};
 use crate::hub::{forward, wants_input};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::seal::digest;
@@ -33,28 +30,35 @@ const PURPOSE: &str = "request state";
 /// The calls that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Parked {
-    count: AtomicU64,
     calls: Mutex<HashMap<u64, Waiting>>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     running: Running,
+    question: Asked,
+    /// Gives the call up when nobody comes back.
+    _patience: AbortOnDrop<()>,
+}
+
+/// A question that is on its way to the client.
+#[derive(Debug)]
+struct Asked {
+    requests: Fields,
     reply: oneshot::Sender<Answer>,
-    since: Instant,
 }
 
 /// A call under way, and the questions it may put.
 #[derive(Debug)]
 struct Running {
-    call: AbortOnDrop,
+    call: AbortOnDrop<Answer>,
     questions: mpsc::Receiver<Question>,
 }
 
 #[derive(Debug)]
-struct AbortOnDrop(JoinHandle<Answer>);
+struct AbortOnDrop<T>(JoinHandle<T>);
 
-impl Drop for AbortOnDrop {
+impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -122,10 +126,10 @@ where
     let running = match travelled {
         Some(State::Parked(number)) => {
             let waiting = request.reception.parked.take(number).ok_or_else(expired)?;
-            let answer = responses.get(KEY).map(ToOwned::to_owned);
-            let _ = waiting
-                .reply
-                .send(answer.ok_or_else(|| ErrorObject::invalid_params("the question was not answered")));
+            let Some(answer) = responses.get(KEY) else {
+                return put_aside(&request, server, fingerprint, (waiting.running, waiting.question));
+            };
+            let _ = waiting.question.reply.send(Ok(answer.to_owned()));
             waiting.running
         }
         Some(State::Theirs(state)) => {
@@ -151,9 +155,6 @@ where
 
 /// Waits for the answer or for a question, whichever comes first.
 async fn settle(request: &Request, server: &str, fingerprint: String, mut running: Running) -> Answer {
-    let travelling =
-        |state| Travelling { principal: request.caller.principal.to_string(), request: fingerprint, state };
-    let seal = |it: &Travelling| request.reception.hub.seal.close(PURPOSE, it, PATIENCE);
     tokio::select! {
         answer = &mut running.call.0 => {
             let result = answer.unwrap_or_else(|err| Err(ErrorObject::new(ErrorObject::INTERNAL, err.to_string())))?;
@@ -162,8 +163,10 @@ async fn settle(request: &Request, server: &str, fingerprint: String, mut runnin
             }
             let mut fields = Fields::parse(Some(&result)).unwrap_or_default();
             let theirs = fields.text("requestState");
-            fields.set("requestState", raw(&seal(&travelling(State::Theirs(theirs)))));
-            fields.set("inputRequests", raw(&labelled(request, &fields.object("inputRequests"), server)));
+            fields.set("requestState", raw(&sealed(request, fingerprint, State::Theirs(theirs))));
+            if fields.get("inputRequests").is_some() {
+                fields.set("inputRequests", raw(&worded(request, &fields.object("inputRequests"), server)));
+            }
             Ok(raw(&fields))
         }
         Some(question) = running.questions.recv() => {
@@ -174,15 +177,34 @@ async fn settle(request: &Request, server: &str, fingerprint: String, mut runnin
             }
             let mut requests = Fields::default();
             requests.set(KEY, raw(&asked));
-            let waiting = Waiting { running, reply: question.reply, since: Instant::now() };
-            let number = request.reception.parked.put(waiting)?;
-            Ok(raw(&json!({
-                "resultType": "input_required",
-                "inputRequests": labelled(request, &requests, server),
-                "requestState": seal(&travelling(State::Parked(number))),
-            })))
+            put_aside(request, server, fingerprint, (running, Asked { requests, reply: question.reply }))
         }
     }
+}
+
+/// Parks a call until its client comes back with the answer to its question.
+fn put_aside(
+    request: &Request,
+    server: &str,
+    fingerprint: String,
+    (running, question): (Running, Asked),
+) -> Answer {
+    let requests = worded(request, &question.requests, server);
+    let number = request.reception.parked.put(&request.reception, running, question)?;
+    let mut result = Fields::default();
+    result.set("resultType", raw(&"input_required"));
+    result.set("inputRequests", raw(&requests));
+    result.set("requestState", raw(&sealed(request, fingerprint, State::Parked(number))));
+    Ok(raw(&result))
+}
+
+fn sealed(request: &Request, fingerprint: String, state: State) -> String {
+    let principal = request.caller.principal.to_string();
+    request.reception.hub.seal.close(
+        PURPOSE,
+        &Travelling { principal, request: fingerprint, state },
+        PATIENCE,
+    )
 }
 
 /// What a retry must not change.
@@ -207,35 +229,41 @@ fn expired() -> ErrorObject {
 }
 
 /// Says in the text which server asks, where the client sees only the hub.
-fn labelled(request: &Request, requests: &Fields, server: &str) -> Fields {
+fn worded(request: &Request, requests: &Fields, server: &str) -> Fields {
     if matches!(request.view, View::Transparent { .. }) {
         return requests.clone();
     }
-    let mut labelled = Fields::default();
+    let mut worded = Fields::default();
     for (key, request) in requests.iter() {
         let mut request = Fields::parse(Some(request)).unwrap_or_default();
-        let mut params = request.object("params");
-        if let Some(message) = params.text("message") {
-            params.set("message", raw(&format!("[{server}] {message}")));
-            request.set("params", raw(&params));
+        if let Some(params) = request.get("params") {
+            request.set("params", labelled(params.to_owned(), server));
         }
-        labelled.set(key, raw(&request));
+        worded.set(key, raw(&request));
     }
-    labelled
+    worded
 }
 
 impl Parked {
-    fn put(&self, waiting: Waiting) -> Result<u64, ErrorObject> {
+    fn put(&self, reception: &Arc<Reception>, running: Running, question: Asked) -> Result<u64, ErrorObject> {
         let mut calls = self.calls.lock().expect("no holder panics");
-        calls.retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
         if calls.len() >= MOST_PARKED {
             return Err(ErrorObject::new(
                 ErrorObject::INTERNAL,
                 "too many calls wait for an answer; try again later",
             ));
         }
-        let number = self.count.fetch_add(1, Ordering::Relaxed);
-        calls.insert(number, waiting);
+        // Seals outlive the process, so numbers that begin anew with it would be taken for one another.
+        let number = getrandom::u64().expect("the system has randomness");
+        let house = Arc::downgrade(reception);
+        let _patience = AbortOnDrop(tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            if let Some(house) = house.upgrade() {
+                // Its own timer is dropped with it, so nothing may follow.
+                drop(house.parked.take(number));
+            }
+        }));
+        calls.insert(number, Waiting { running, question, _patience });
         Ok(number)
     }
 

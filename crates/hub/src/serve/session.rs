@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use super::answer::Request;
 use super::subscribe::{Watching, announcements, changed, lists_follow_the_catalog};
 use super::{Reception, View, era};
-use crate::caller::{Answer, Caller, Client, Questions};
+use crate::caller::{Answer, Caller, Client, Questions, Wording};
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line};
 use crate::upstream::News;
 
@@ -89,7 +89,11 @@ impl Session {
     /// Returns the caller of a request whose messages go to `lines`, or of none at all.
     pub(crate) fn caller(&self, lines: Option<mpsc::Sender<String>>) -> Arc<Caller> {
         let lines = lines.unwrap_or_else(|| self.lines.clone());
-        Arc::new(Caller::session(&self.client(), lines, Arc::clone(&self.questions)))
+        let wording = match self.view {
+            View::Transparent { .. } => Wording::Verbatim,
+            View::Surface { .. } => Wording::Labelled,
+        };
+        Arc::new(Caller::session(&self.client(), lines, Arc::clone(&self.questions)).worded(wording))
     }
 
     /// Makes a request answerable.

@@ -53,6 +53,7 @@ pub async fn serve_streams(
     let mut work = JoinSet::new();
     let relay = Arc::clone(&desk);
     let relaying = tokio::spawn(async move {
+        // A client without a session hears what it listens for, and nothing else.
         relay.opened.notified().await;
         relay.session.relay_news().await;
     });
@@ -138,6 +139,7 @@ impl Desk {
     fn request(&self, id: &Id, method: String, params: Fields) -> Result<Request, ErrorObject> {
         if era::of(&method, &params) == Era::Modern {
             let client = era::modern_client(&params, "stdio")?;
+            self.session.reception.hub.welcome(&client);
             return Ok(Request {
                 reception: Arc::clone(&self.session.reception),
                 view: self.session.view.clone(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::answer::Request;
@@ -17,7 +18,7 @@ use crate::config::Surface;
 use crate::hub::Hub;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::Link;
-use crate::upstream::{Changes, News};
+use crate::upstream::{Changes, Failure, News};
 
 /// A server's resource.
 pub(crate) type Watched = (Arc<str>, String);
@@ -42,10 +43,21 @@ impl Watching {
         Self { reception: Arc::downgrade(reception), resources: Mutex::default() }
     }
 
-    fn add(&self, watched: Watched) {
+    /// Adds a resource; returns when its server has taken the subscription, or with its refusal.
+    async fn add(&self, watched: Watched) -> Result<(), ErrorObject> {
         let is_new = self.resources.lock().expect("no holder panics").insert(watched.clone());
-        if let Some(reception) = self.reception.upgrade().filter(|_| is_new) {
-            reception.watch(watched);
+        let Some(reception) = self.reception.upgrade().filter(|_| is_new) else { return Ok(()) };
+        let taken = reception.watch(&watched);
+        match taken {
+            Some(taken) => match taken.await {
+                Ok(Err(failure)) => {
+                    self.remove(&watched);
+                    Err(failure.to_error())
+                }
+                // The task ends early only when nobody wants the resource any more.
+                Ok(Ok(())) | Err(_) => Ok(()),
+            },
+            None => Ok(()),
         }
     }
 
@@ -80,14 +92,17 @@ impl Drop for Watching {
 }
 
 impl Reception {
-    fn watch(&self, watched: Watched) {
+    /// Counts a client in; the first one has to wait for the server.
+    fn watch(&self, watched: &Watched) -> Option<oneshot::Receiver<Result<(), Failure>>> {
         let mut all = self.watched.lock().expect("no holder panics");
-        if let Some(watch) = all.get_mut(&watched) {
+        if let Some(watch) = all.get_mut(watched) {
             watch.clients += 1;
-            return;
+            return None;
         }
-        let listening = tokio::spawn(keep_watching(Arc::clone(&self.hub), watched.clone()));
-        all.insert(watched, Watch { clients: 1, listening });
+        let (taken, answer) = oneshot::channel();
+        let listening = tokio::spawn(keep_watching(Arc::clone(&self.hub), watched.clone(), taken));
+        all.insert(watched.clone(), Watch { clients: 1, listening });
+        Some(answer)
     }
 
     fn unwatch(&self, watched: &Watched) {
@@ -116,38 +131,73 @@ impl Reception {
     }
 }
 
-/// Subscribes at the server, and again whenever it was started anew.
-async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched) {
-    let mut is_first = true;
+/// Says whether a server has taken a subscription.
+type Taken = oneshot::Sender<Result<(), Failure>>;
+
+/// Subscribes at the server, and again whenever it was started anew. The first time it says how that went.
+async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
+    let mut taken = Some(taken);
     // A server whose configuration changes is another one of the same name, so it is looked up each time.
     while let Some(upstream) = hub.upstream(&server) {
         let mut changes = upstream.changes();
+        let first = taken.take();
         // The first time it is worth starting the server; later whoever needs it does.
-        let link = if is_first { upstream.link().await.ok() } else { upstream.running() };
-        is_first = false;
+        let link = match &first {
+            Some(_) => upstream.link().await.map(Some),
+            None => Ok(upstream.running()),
+        };
         let limit = upstream.config.limits.call;
         drop(upstream);
-        match link {
-            Some(link) => watch_once(&link, &uri, limit).await,
-            None if changes.changed().await.is_ok() => {}
-            None => tokio::time::sleep(GOODBYE).await,
+        match (link, first) {
+            (Ok(Some(link)), first) => {
+                let _watching = WatchedLink::new(&link);
+                let is_first = first.is_some();
+                if !subscribe(&link, &uri, limit, first).await && is_first {
+                    return;
+                }
+                link.closed().await;
+            }
+            (Err(failure), Some(first)) => return drop(first.send(Err(failure))),
+            (Ok(None) | Err(_), _) if changes.changed().await.is_ok() => {}
+            (Ok(None) | Err(_), _) => tokio::time::sleep(GOODBYE).await,
         }
     }
 }
 
-/// Subscribes at the server and waits until the connection is over.
-async fn watch_once(link: &Arc<Link>, uri: &str, limit: Duration) {
-    let _watching = WatchedLink::new(link);
-    let is_modern = link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
-    let (method, params, limit) = if is_modern {
-        let wanted = json!({ "notifications": { "resourceSubscriptions": [uri] } });
-        ("subscriptions/listen", wanted, FOR_EVER)
-    } else {
-        ("resources/subscribe", json!({ "uri": uri }), limit)
+/// Subscribes in the way of the server's era; returns whether the server took it. At a modern server the
+/// subscription lasts as long as this does.
+async fn subscribe(link: &Arc<Link>, uri: &str, limit: Duration, taken: Option<Taken>) -> bool {
+    let nobody = Arc::new(Caller::nobody());
+    let tell = |outcome: Result<(), Failure>| {
+        let is_taken = outcome.is_ok();
+        if let Some(taken) = taken {
+            let _ = taken.send(outcome);
+        }
+        is_taken
     };
-    let params = Fields::parse(Some(&raw(&params))).unwrap_or_default();
-    let _ = link.request(method, params, &Arc::new(Caller::nobody()), limit).await;
-    link.closed().await;
+    if link.peer.get().is_some_and(|peer| peer.era == Era::Session) {
+        let mut params = Fields::default();
+        params.set("uri", raw(&uri));
+        return tell(link.request("resources/subscribe", params, &nobody, limit).await.map(drop));
+    }
+    let params = raw(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+    let params = Fields::parse(Some(&params)).unwrap_or_default();
+    let listening = link.request("subscriptions/listen", params, &nobody, FOR_EVER);
+    let mut listening = std::pin::pin!(listening);
+    let first = tokio::select! {
+        ended = &mut listening => Some(ended.map(drop)),
+        () = link.acknowledged.notified() => None,
+        // A server that does not say so may listen all the same.
+        () = tokio::time::sleep(limit) => None,
+    };
+    match first {
+        Some(outcome) => tell(outcome),
+        None => {
+            tell(Ok(()));
+            let _ = listening.await;
+            true
+        }
+    }
 }
 
 /// Keeps a server from being idle while something of it is watched.
@@ -181,15 +231,14 @@ fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
 pub(crate) async fn change(request: &Request) -> Answer {
     let uri = request.params.text("uri").ok_or_else(|| ErrorObject::invalid_params("a `uri` is needed"))?;
     let Some(server) = owner(request, &uri) else {
-        return Err(ErrorObject::new(-32002, format!("no server offers the resource `{uri}`")));
+        return Err(offers::not_found(&uri));
     };
     let Some(watching) = &request.watching else { return Err(ErrorObject::unknown_method(&request.method)) };
     if request.method == "resources/subscribe" {
-        watching.add((server, uri));
+        watching.add((server, uri)).await?;
     } else {
         watching.remove(&(server, uri));
     }
-    tokio::task::yield_now().await;
     Ok(raw(&json!({})))
 }
 
@@ -206,10 +255,14 @@ pub(crate) async fn listen(request: Request) -> Answer {
             granted.set(key, raw(&true));
         }
     }
-    let watched: Vec<&String> = resources
-        .iter()
-        .filter(|uri| owner(&request, uri).map(|server| watching.add((server, (*uri).clone()))).is_some())
-        .collect();
+    let mut watched: Vec<&String> = Vec::new();
+    for uri in &resources {
+        if let Some(server) = owner(&request, uri)
+            && watching.add((server, uri.clone())).await.is_ok()
+        {
+            watched.push(uri);
+        }
+    }
     if !watched.is_empty() {
         granted.set("resourceSubscriptions", raw(&watched));
     }

@@ -42,7 +42,10 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
         }
         Surface::Search | Surface::Route | Surface::Toolset => search_tools(),
     };
-    raw(&json!({ "tools": tools }))
+    // `json!` would read the definitions and write their numbers anew.
+    let mut result = Fields::default();
+    result.set("tools", raw(&tools));
+    raw(&result)
 }
 
 fn is_seen(request: &Request, tool: &Tool) -> bool {
@@ -115,6 +118,8 @@ pub(crate) async fn call(mut request: Request) -> Answer {
                 Err(why) => return Ok(failed_call(&why)),
             };
             request.params.set("arguments", inner);
+            // What waits for an answer is bound to the tool, not to the way it was called.
+            request.params.set("name", raw(&target));
             let snapshot = snapshot_with(&request, &target).await;
             call_by_name(request, &snapshot, &target).await.or_else(|error| match error.code {
                 // A model reads results; an error of the protocol may never reach it.
@@ -149,12 +154,13 @@ fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
     if given.get().starts_with('{') {
         return Ok(given.to_owned());
     }
-    let text = serde_json::from_str::<Option<String>>(given.get()).ok().flatten().unwrap_or_default();
+    let wrong = || "call_tool needs `arguments` as an object, e.g. {\"path\": \"a.txt\"}".to_owned();
+    let text = serde_json::from_str::<Option<String>>(given.get()).map_err(|_| wrong())?.unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(raw(&json!({})));
     }
-    let parsed = RawValue::from_string(text).ok().filter(|parsed| parsed.get().trim_start().starts_with('{'));
-    parsed.ok_or_else(|| "call_tool needs `arguments` as an object, e.g. {\"path\": \"a.txt\"}".to_owned())
+    let parsed = RawValue::from_string(text.trim().to_owned()).ok();
+    parsed.filter(|parsed| parsed.get().starts_with('{')).ok_or_else(wrong)
 }
 
 async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answer {

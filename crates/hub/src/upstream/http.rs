@@ -72,17 +72,26 @@ impl Endpoint {
                 builder = builder.bearer_auth(token);
             }
             let response = builder.send().await.map_err(|err| self.unreachable(server, &err))?;
-            let login_needed = |why: String| Failure::LoginNeeded { server: server.into(), why };
             let challenge = challenge(&response);
             match (response.status(), &self.authority) {
                 (StatusCode::UNAUTHORIZED, Some(authority)) if !renewed => {
                     let fresh = authority.renew(token.as_deref(), challenge.as_deref()).await;
-                    token = Some(fresh.map_err(|err| login_needed(err.to_string()))?);
+                    token = Some(fresh.map_err(|err| Failure::LoginNeeded(err.to_string()))?);
                     renewed = true;
                 }
-                (StatusCode::UNAUTHORIZED, _) => return Err(login_needed("it answered 401".to_owned())),
+                (StatusCode::UNAUTHORIZED, Some(_)) => {
+                    let why = format!(
+                        "server `{server}` refuses its own fresh token; run `toolyard login {server}`"
+                    );
+                    return Err(Failure::LoginNeeded(why));
+                }
+                (StatusCode::UNAUTHORIZED, None) => {
+                    let why =
+                        format!("server `{server}` refuses the configured `headers` (401); correct them");
+                    return Err(Failure::LoginNeeded(why));
+                }
                 (StatusCode::FORBIDDEN, Some(authority)) => match authority.forbidden(challenge.as_deref()) {
-                    Some(err) => return Err(login_needed(err.to_string())),
+                    Some(err) => return Err(Failure::LoginNeeded(err.to_string())),
                     None => return Ok(response),
                 },
                 _ => return Ok(response),
@@ -152,9 +161,15 @@ impl HttpWire {
         let status = response.status();
         let had_session = self.session.lock().expect("no holder panics").is_some();
         if status == StatusCode::NOT_FOUND && had_session {
-            link.close("it forgot our session");
-            let reason = "it forgot our session".into();
-            return Err(Failure::Closed { server: Arc::clone(&link.server), reason, sent: Sent::No });
+            let reason = "it forgot our session";
+            let forgotten =
+                Failure::Closed { server: Arc::clone(&link.server), reason: reason.into(), sent: Sent::No };
+            // This request was refused, whatever became of others in the same session.
+            if let Some(id) = scope {
+                link.settle(id, Err(forgotten.clone()));
+            }
+            link.close(reason);
+            return Err(forgotten);
         }
         if is_event_stream(&response) && status.is_success() {
             return read_events(link, response, scope).await;
@@ -218,7 +233,7 @@ impl HttpWire {
                     pause = Duration::from_secs(1);
                     let _ = read_events(link, response, None).await;
                 }
-                Ok(_) | Err(Failure::LoginNeeded { .. }) => return,
+                Ok(_) | Err(Failure::LoginNeeded(_)) => return,
                 Err(_) => {}
             }
             tokio::time::sleep(pause).await;

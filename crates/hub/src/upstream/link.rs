@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::http::HttpWire;
@@ -74,6 +74,10 @@ pub(crate) struct Link {
     asked: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
     questions: Mutex<JoinSet<()>>,
+    /// The server's questions that wait for an answer, so that it can take them back.
+    open_questions: Mutex<HashMap<Id, AbortHandle>>,
+    /// Told when the server has taken one of our subscriptions.
+    pub(crate) acknowledged: Notify,
     closed: watch::Sender<Option<Arc<str>>>,
 }
 
@@ -133,6 +137,8 @@ impl Link {
             asked: AtomicU64::new(1),
             pending: Mutex::new(HashMap::new()),
             questions: Mutex::new(JoinSet::new()),
+            open_questions: Mutex::default(),
+            acknowledged: Notify::new(),
             closed: watch::Sender::new(None),
         }
     }
@@ -315,7 +321,8 @@ impl Link {
         }
     }
 
-    fn settle(&self, id: u64, outcome: Result<Box<RawValue>, Failure>) {
+    /// Ends the wait for an answer.
+    pub(crate) fn settle(&self, id: u64, outcome: Result<Box<RawValue>, Failure>) {
         let pending = self.pending.lock().expect("no holder panics").remove(&id);
         if let Some(pending) = pending {
             let _ = pending.reply.send(outcome);
@@ -340,12 +347,22 @@ impl Link {
                 }
             }
             // Answers the hub's own subscriptions; clients have theirs from the hub.
-            "notifications/subscriptions/acknowledged" => {}
+            "notifications/subscriptions/acknowledged" => self.acknowledged.notify_waiters(),
+            "notifications/cancelled" => self.take_back(params.as_deref()),
             _ => {
                 if let Some(caller) = self.addressee(scope) {
                     caller.notify(method, params.as_deref());
                 }
             }
+        }
+    }
+
+    /// Ends a question of the server; the client is told under the id that it knows.
+    fn take_back(&self, params: Option<&RawValue>) {
+        let named = Fields::parse(params).ok().and_then(|it| Id::from_json(it.get("requestId")?.get()));
+        let question = named.and_then(|id| self.open_questions.lock().expect("no holder panics").remove(&id));
+        if let Some(question) = question {
+            question.abort();
         }
     }
 
@@ -401,15 +418,17 @@ impl Link {
             let pending = self.pending.lock().expect("no holder panics");
             pending.values().map(|pending| Arc::clone(&pending.patience)).collect()
         };
-        let link = Arc::clone(self);
+        let (link, name) = (Arc::clone(self), id.clone());
+        let mut open = self.open_questions.lock().expect("no holder panics");
+        open.retain(|_, question| !question.is_finished());
         let mut questions = self.questions.lock().expect("no holder panics");
         while questions.try_join_next().is_some() {}
-        questions.spawn(async move {
+        let question = questions.spawn(async move {
             let answer = match (method.as_str(), caller) {
                 ("ping", _) => Ok(raw(&serde_json::json!({}))),
                 ("elicitation/create" | "sampling/createMessage" | "roots/list", Some(caller)) => {
                     let _waiting = Waiting::new(patience);
-                    caller.ask(&method, params).await
+                    caller.ask(&link.server, &method, params).await
                 }
                 ("elicitation/create" | "sampling/createMessage" | "roots/list", None) => {
                     let message =
@@ -420,6 +439,7 @@ impl Link {
             };
             link.send(response_line(Some(&id), &answer)).await;
         });
+        open.insert(name, question);
     }
 
     /// Ends the connection for everybody who waits on it.

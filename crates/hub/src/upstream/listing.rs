@@ -174,7 +174,7 @@ async fn pages(link: &Arc<Link>, limits: &Limits, method: &str, key: &str) -> Re
 }
 
 /// Takes out the tools whose header annotations no client could follow.
-fn headers_of(listing: &mut Listing) -> HashMap<String, Vec<mirror::Mirrored>> {
+pub(crate) fn headers_of(listing: &mut Listing) -> HashMap<String, Vec<mirror::Mirrored>> {
     let mut headers = HashMap::new();
     let problems = &mut listing.problems;
     listing.tools.retain(|definition| {

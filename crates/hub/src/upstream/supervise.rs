@@ -6,16 +6,17 @@
 use serde_json::value::RawValue;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::link::Link;
+use super::link::{Link, Wire};
 use super::listing::Listing;
 use super::{Audience, Failure, Sent};
 use crate::caller::{Caller, Era};
-use crate::config::Server;
+use crate::config::{Server, Transport};
 use crate::jsonrpc::Fields;
 use crate::process::Nursery;
 use crate::vault::Vault;
@@ -81,8 +82,8 @@ pub struct Surroundings {
 pub struct Learnt {
     /// The server.
     pub server: Arc<str>,
-    /// Tells servers apart that had the same name one after the other.
-    pub fingerprint: String,
+    /// How it is reached; tells servers apart that have the same name one after the other.
+    pub transport: Transport,
     /// What it offers; an error is why that could not be learnt.
     pub listing: Result<Arc<Listing>, String>,
 }
@@ -96,6 +97,8 @@ pub struct Upstream {
     pub config: Server,
     state: watch::Receiver<State>,
     current: Arc<Mutex<Current>>,
+    /// How much clients can be asked now.
+    ability_count: Arc<AtomicUsize>,
     orders: mpsc::UnboundedSender<Order>,
     stops: mpsc::UnboundedSender<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -104,8 +107,23 @@ pub struct Upstream {
 #[derive(Debug)]
 struct Current {
     link: Option<Arc<Link>>,
+    /// Whether the link is only there to be listed; whoever wants to use the server waits.
+    is_learning: bool,
     last_used: Instant,
+    /// Uses of the link by clients.
     uses: u64,
+    /// How many abilities of clients the server was told of when it started.
+    told: usize,
+}
+
+impl Current {
+    /// Whether the server should be started again before its first use. In the session era it is told
+    /// what it can ask once, when it starts, and a server that runs from the start has met nobody then.
+    fn is_outdated(&self, abilities: usize) -> bool {
+        let link = self.link.as_ref().filter(|_| self.uses == 0 && self.told < abilities);
+        let link = link.filter(|link| !matches!(link.wire, Wire::Builtin(_)));
+        link.and_then(|link| link.peer.get()).is_some_and(|peer| peer.era == Era::Session)
+    }
 }
 
 #[derive(Debug)]
@@ -137,7 +155,14 @@ impl Upstream {
         let initial = if known.is_some() { State::Known } else { State::Configured };
         let (state_sender, state) = watch::channel(initial);
         let (orders, mailbox) = mpsc::unbounded_channel();
-        let current = Arc::new(Mutex::new(Current { link: None, last_used: Instant::now(), uses: 0 }));
+        let current = Arc::new(Mutex::new(Current {
+            link: None,
+            is_learning: false,
+            last_used: Instant::now(),
+            uses: 0,
+            told: 0,
+        }));
+        let ability_count = Arc::clone(&around.audience.ability_count);
         let (stops, halt) = mpsc::unbounded_channel();
         let keeper = Keeper {
             name: Arc::clone(&name),
@@ -151,7 +176,7 @@ impl Upstream {
             tasks: keeper::Tasks::default(),
         };
         let task = tokio::spawn(keeper.run(mailbox, halt));
-        Self { name, config, state, current, orders, stops, task }
+        Self { name, config, state, current, ability_count, orders, stops, task }
     }
 
     /// Returns where the server is in its life.
@@ -212,6 +237,9 @@ impl Upstream {
     /// Returns the connection if there is one, and counts that as a use of the server.
     pub(crate) fn running(&self) -> Option<Arc<Link>> {
         let mut current = self.current.lock().expect("no holder panics");
+        if current.is_learning || current.is_outdated(self.ability_count.load(Ordering::Acquire)) {
+            return None;
+        }
         let link = current.link.as_ref().filter(|link| link.closed_because().is_none()).cloned()?;
         current.last_used = Instant::now();
         current.uses += 1;

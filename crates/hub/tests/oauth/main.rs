@@ -14,6 +14,24 @@ use yard::{Yard, plain};
 mod yard;
 
 #[tokio::test]
+async fn a_hub_says_that_a_login_is_needed_uses_it_and_renews_it_after_a_401() {
+    let Some(yard) = Yard::start().await else { return };
+    let hub = yard.hub();
+    hub.learn(|_| true, |_| {}).await;
+    let reason = hub.servers().remove(0).reason.unwrap();
+    assert_eq!(reason, "`yard` needs a login; run `toolyard login yard`");
+
+    yard.login(&yard.authority(plain()), &[]).await.0.unwrap();
+    let hub = yard.hub();
+    hub.learn(|_| true, |_| {}).await;
+    assert_eq!(yard.greet(&hub).await, "hello from behind the login");
+    yard.control(json!({"revoke": true})).await;
+    assert_eq!(yard.greet(&hub).await, "hello from behind the login");
+    assert_eq!(yard.counts().await["refreshes"], 1);
+    hub.close().await;
+}
+
+#[tokio::test]
 async fn a_login_with_dynamic_registration_opens_the_server_and_survives_a_restart() {
     let Some(yard) = Yard::start().await else { return };
     let authority = yard.authority(plain());

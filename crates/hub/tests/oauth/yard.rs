@@ -1,14 +1,20 @@
 //! Starts the fixture, plays the browser, and asks the protected resource.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
+use testkit::servers;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
+use toolyard_hub::caller::Caller;
+use toolyard_hub::config::{self, Folders};
+use toolyard_hub::hub::{Hub, Learning, Options};
+use toolyard_hub::jsonrpc::Fields;
 use toolyard_hub::oauth::{Authority, Document, Error, Settings};
 use toolyard_hub::vault::Vault;
 use url::Url;
@@ -36,16 +42,14 @@ impl Yard {
     /// Starts the fixture; `None`, with a message, on a machine without the package.
     #[expect(clippy::print_stderr, reason = "a test that is left out must say so")]
     pub(crate) async fn start() -> Option<Self> {
-        let Some(modules) = modules() else {
-            eprintln!(
-                "left out: oidc-provider is not installed (scripts/servers, or set TOOLYARD_TEST_SERVERS)"
-            );
+        if !servers::are_installed() {
+            eprintln!("left out: oidc-provider is not installed; `scripts/servers` installs it");
             return None;
-        };
+        }
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/authorization-server.mjs");
-        let mut server = Command::new("node")
+        let mut server = Command::new(servers::node_binary())
             .arg(script)
-            .arg(modules)
+            .arg(servers::modules())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -75,6 +79,25 @@ impl Yard {
     pub(crate) fn authority(&self, settings: Settings) -> Authority {
         let vault = Vault::open(self.folder.path(), None);
         Authority::new("yard", &self.endpoint, settings, vault).expect("the address is good")
+    }
+
+    /// A hub whose only server is the protected resource; it shares the store folder with the logins.
+    pub(crate) fn hub(&self) -> Arc<Hub> {
+        let folder = self.folder.path().to_owned();
+        let folders = Folders { home: folder.clone(), config: folder.clone(), data: folder };
+        let text = json!({ "mcpServers": { "yard": { "url": self.endpoint } } }).to_string();
+        let config =
+            config::parse(&text, Path::new("toolyard.json"), &|_| None, &folders).expect("it has no mistake");
+        Hub::start(config, Options { watchdog: None, learning: Learning::OnDemand })
+    }
+
+    /// Calls the one tool behind the login through a hub.
+    pub(crate) async fn greet(&self, hub: &Hub) -> String {
+        let caller = Arc::new(Caller::nobody());
+        let result = hub.call(&hub.snapshot(), "yard__greet", Fields::default(), &caller).await;
+        let result: Value =
+            serde_json::from_str(result.expect("the tool is known").get()).expect("results are JSON");
+        result["content"][0]["text"].as_str().expect("the answer is text").to_owned()
     }
 
     /// Changes how the fixture behaves, and tells what it has counted.
@@ -154,12 +177,4 @@ impl Yard {
 /// Settings of a server about which nothing is configured.
 pub(crate) fn plain() -> Settings {
     Settings { client_id: None, client_secret: None, scopes: Vec::new(), document: Document::Unused }
-}
-
-fn modules() -> Option<PathBuf> {
-    let told = std::env::var_os("TOOLYARD_TEST_SERVERS").map(PathBuf::from);
-    let folder = told.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.servers"));
-    [folder.join("node_modules"), folder]
-        .into_iter()
-        .find(|folder| folder.join("oidc-provider/package.json").exists())
 }

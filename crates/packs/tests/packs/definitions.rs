@@ -33,7 +33,7 @@ fn every_tool_is_described_completely_and_shortly() {
     read_note {"title":"Read a note","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false} ["note"]
     create_note {"title":"Create a note","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false} ["title"]
     update_note {"title":"Update a note","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false} ["note","content"]
-    tag_note {"title":"Tag a note","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false} ["note"]
+    tag_note {"title":"Tag a note","readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false} ["note"]
     list_notes {"title":"List notes","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false} []
     "#);
 }

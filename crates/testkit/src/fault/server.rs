@@ -320,7 +320,7 @@ impl Server {
     fn answer(&self, id: &Value, message: Value) {
         let waiting = id.as_str().and_then(|id| self.state().asked.remove(id));
         if let Some(waiting) = waiting {
-            // A call that no longer waits has no use for the answer.
+            // A call that does not wait any more has no use for the answer.
             drop(waiting.send(message));
         }
     }

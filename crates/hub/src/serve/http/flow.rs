@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use futures_util::{FutureExt, Stream, stream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// Quiet streams get a comment this often, so that nobody between us takes them for dead.
@@ -16,6 +17,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Events of a broken stream that can be sent again, and broken streams of a session.
 const KEPT_EVENTS: usize = 64;
 const KEPT_STREAMS: usize = 16;
+/// Time for a connection to give a stream up whose client has come back on another.
+const RECLAIM: Duration = Duration::from_secs(1);
 
 /// The last line of an answer.
 #[derive(Debug)]
@@ -116,16 +119,20 @@ impl Memory {
     }
 }
 
-/// The streams of a session that broke before their end.
+/// The streams of a session that broke before their end, and a bell for each that has not.
 #[derive(Debug, Default)]
-pub(crate) struct Broken(Mutex<HashMap<String, Flow<mpsc::Receiver<String>>>>);
+pub(crate) struct Broken {
+    flows: Mutex<HashMap<String, Flow<mpsc::Receiver<String>>>>,
+    under_way: Mutex<HashMap<String, Arc<Notify>>>,
+    came_back: Notify,
+}
 
 impl Broken {
     /// Takes the stream up again behind the event that the client saw last.
-    pub(crate) fn resume(&self, last_event: &str) -> Option<Flow<mpsc::Receiver<String>>> {
+    pub(crate) async fn resume(&self, last_event: &str) -> Option<Flow<mpsc::Receiver<String>>> {
         let (stream, number) = last_event.rsplit_once('.')?;
         let number: u64 = number.parse().ok()?;
-        let mut flow = self.0.lock().expect("no holder panics").remove(stream)?;
+        let mut flow = self.reclaim(stream).await?;
         let memory = flow.memory.as_mut()?;
         let missed: Vec<(u64, String)> = memory.sent.drain(..).filter(|(at, _)| *at > number).collect();
         memory.count = missed.first().map_or(memory.count, |(at, _)| at - 1);
@@ -135,12 +142,35 @@ impl Broken {
         Some(flow)
     }
 
+    /// Takes a stream from the connection that has it: its client would not come back if that still worked.
+    async fn reclaim(&self, stream: &str) -> Option<Flow<mpsc::Receiver<String>>> {
+        let mut came_back = pin!(self.came_back.notified());
+        came_back.as_mut().enable();
+        let take = || self.flows.lock().expect("no holder panics").remove(stream);
+        if let Some(flow) = take() {
+            return Some(flow);
+        }
+        self.under_way.lock().expect("no holder panics").get(stream)?.notify_one();
+        let waiting = async {
+            loop {
+                came_back.as_mut().await;
+                came_back.set(self.came_back.notified());
+                came_back.as_mut().enable();
+                if let Some(flow) = take() {
+                    return flow;
+                }
+            }
+        };
+        tokio::time::timeout(RECLAIM, waiting).await.ok()
+    }
+
     fn keep(&self, flow: Flow<mpsc::Receiver<String>>) {
         let Some(memory) = &flow.memory else { return };
-        let mut broken = self.0.lock().expect("no holder panics");
-        if broken.len() < KEPT_STREAMS {
-            broken.insert(memory.stream.clone(), flow);
+        let mut flows = self.flows.lock().expect("no holder panics");
+        if flows.len() < KEPT_STREAMS {
+            flows.insert(memory.stream.clone(), flow);
         }
+        self.came_back.notify_waiters();
     }
 }
 
@@ -217,11 +247,39 @@ async fn finished(ending: &mut Ending) -> Option<Final> {
 struct Carried {
     flow: Option<Flow<mpsc::Receiver<String>>>,
     home: Arc<Broken>,
+    /// Rung when the client takes the stream up elsewhere.
+    bell: Arc<Notify>,
     is_over: bool,
+}
+
+impl Carried {
+    fn new(flow: Flow<mpsc::Receiver<String>>, home: Arc<Broken>) -> Self {
+        let bell = Arc::new(Notify::new());
+        if let Some(memory) = &flow.memory {
+            let mut under_way = home.under_way.lock().expect("no holder panics");
+            under_way.insert(memory.stream.clone(), Arc::clone(&bell));
+        }
+        Self { flow: Some(flow), home, bell, is_over: false }
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        let flow = self.flow.as_mut()?;
+        tokio::select! {
+            biased;
+            () = self.bell.notified() => None,
+            next = flow.next() => {
+                self.is_over = next.is_none();
+                next
+            }
+        }
+    }
 }
 
 impl Drop for Carried {
     fn drop(&mut self) {
+        if let Some(memory) = self.flow.as_ref().and_then(|flow| flow.memory.as_ref()) {
+            self.home.under_way.lock().expect("no holder panics").remove(&memory.stream);
+        }
         if let Some(flow) = self.flow.take().filter(|_| !self.is_over) {
             self.home.keep(flow);
         }
@@ -235,14 +293,8 @@ pub(crate) fn carried(
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let greeting =
         flow.memory.as_ref().filter(|memory| memory.count == 0 && memory.sent.is_empty()).map(Memory::first);
-    let carried = Carried { flow: Some(flow), home, is_over: false };
-    let rest = stream::unfold(carried, |mut carried| async move {
-        let next = match &mut carried.flow {
-            Some(flow) => flow.next().await,
-            None => None,
-        };
-        carried.is_over = next.is_none();
-        next.map(|bytes| (Ok(bytes), carried))
+    let rest = stream::unfold(Carried::new(flow, home), |mut carried| async move {
+        carried.next().await.map(|bytes| (Ok(bytes), carried))
     });
     futures_util::StreamExt::chain(stream::iter(greeting.map(Ok)), rest)
 }

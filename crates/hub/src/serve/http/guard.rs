@@ -46,7 +46,8 @@ impl Guard {
             ));
         }
         let Some(token) = &self.token else { return Ok(()) };
-        let shown = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+        let shown = text(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
+        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token);
         // Digests are compared, so the time taken says nothing about the token.
         if shown.is_some_and(|shown| digest(&[shown]) == digest(&[token])) {
             return Ok(());

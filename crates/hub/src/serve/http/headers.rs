@@ -9,6 +9,7 @@ use super::Asked;
 use crate::hub::Hub;
 use crate::jsonrpc::ErrorObject;
 use crate::serve::{View, era};
+use crate::upstream::SESSION_VERSIONS;
 use crate::upstream::link::MODERN_VERSION;
 use crate::upstream::mirror;
 
@@ -17,8 +18,19 @@ pub(crate) fn version(headers: &HeaderMap) -> Option<String> {
     text(headers, "mcp-protocol-version")
 }
 
+/// Says so when the headers name a version that is not served.
+pub(crate) fn unserved(headers: &HeaderMap) -> Option<ErrorObject> {
+    let version = version(headers)?;
+    let is_served = version == MODERN_VERSION || SESSION_VERSIONS.contains(&version.as_str());
+    (!is_served).then(|| era::unsupported(&version))
+}
+
+/// Returns a header that is there once; what is repeated or unreadable is like nothing a body says.
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
-    Some(headers.get(name)?.to_str().unwrap_or("\u{fffd}").to_owned())
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    let is_repeated = values.next().is_some();
+    Some(value.to_str().ok().filter(|_| !is_repeated).unwrap_or("\u{fffd}").to_owned())
 }
 
 /// Whether the client takes an answer of this type.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::QUEUE;
 use super::flow::{Broken, Lines};
 use crate::caller::Client;
-use crate::jsonrpc::Fields;
+use crate::jsonrpc::{Fields, raw};
 use crate::serve::session::Session;
 use crate::serve::{Reception, View, era};
 
@@ -76,10 +76,14 @@ impl Visits {
         if size > INTRODUCTION_BYTES {
             client.info = None;
         }
+        let mut capabilities = client.capabilities.clone();
+        if raw(&capabilities).get().len() > INTRODUCTION_BYTES {
+            capabilities = Fields::default();
+        }
         let introduction = Introduction {
             principal: client.principal.to_string(),
             info: client.info.clone(),
-            capabilities: client.capabilities.clone(),
+            capabilities,
             view: format!("{view:?}"),
         };
         let id = reception.hub.seal.close(PURPOSE, &introduction, LIFETIME);
@@ -116,6 +120,9 @@ impl Visits {
         let id = headers.get(HEADER)?.to_str().ok()?;
         let found = self.open.lock().expect("no holder panics").get(id).cloned();
         if let Some(visit) = found {
+            if format!("{:?}", visit.session.view) != format!("{view:?}") {
+                return None;
+            }
             *visit.last_used.lock().expect("no holder panics") = Instant::now();
             return Some(visit);
         }
@@ -134,9 +141,12 @@ impl Visits {
     }
 
     /// Ends the session that the headers name.
-    pub(crate) fn end(&self, reception: &Arc<Reception>, headers: &HeaderMap) -> Option<()> {
+    pub(crate) fn end(&self, reception: &Arc<Reception>, view: &View, headers: &HeaderMap) -> Option<()> {
         let id = headers.get(HEADER)?.to_str().ok()?;
         let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
+        if introduction.view != format!("{view:?}") {
+            return None;
+        }
         self.open.lock().expect("no holder panics").remove(id);
         let mut ended = self.ended.lock().expect("no holder panics");
         if ended.len() >= MOST {

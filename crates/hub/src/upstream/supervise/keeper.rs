@@ -1,5 +1,6 @@
 //! The task behind an upstream: starts, lists and stops its server, one thing at a time.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,7 +13,6 @@ use super::{Current, Learnt, Order, State, Surroundings};
 use crate::caller::{Caller, Era};
 use crate::config::Server;
 use crate::jsonrpc::{Fields, raw};
-use crate::store;
 use crate::upstream::link::{Link, Wire};
 use crate::upstream::listing::{self, Listing};
 use crate::upstream::{Failure, connect, handshake};
@@ -22,7 +22,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause; a server that ran for longer than this starts with a clean slate.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A server that announces changes all the time is listed no more often than this.
-const REFRESH_PAUSE: Duration = Duration::from_millis(250);
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 /// Servers may call their list stale at once; nobody needs it that fresh.
 const SHORTEST_TTL: Duration = Duration::from_secs(30);
 
@@ -164,25 +164,26 @@ impl Keeper {
 
     /// Starts the server to know what it offers. One that is started for nothing else is stopped again.
     async fn start_and_list(&mut self, purpose: Purpose) {
-        let uses = self.current.lock().expect("no holder panics").uses;
-        if self.start(purpose).await.is_err() {
-            return;
-        }
-        let listed = self.list().await;
-        let is_useless = listed.is_err() && self.known.is_none();
-        if !is_useless && (purpose == Purpose::Use || !self.config.lazy) {
-            return;
-        }
-        let Some(link) = self.retired(|current| current.uses == uses) else { return };
-        match listed {
-            // It runs but does not tell what it offers; asking again at once would not help.
-            Err(reason) if is_useless => {
-                link.close("it was stopped");
-                self.drop_link();
-                self.failed(reason);
+        let is_temporary = {
+            let mut current = self.current.lock().expect("no holder panics");
+            current.is_learning = purpose == Purpose::Learn && current.link.is_none() && self.config.lazy;
+            current.is_learning
+        };
+        if self.start(purpose).await.is_ok() {
+            match self.list().await {
+                // It runs but does not tell what it offers; asking again at once would not help.
+                Err(reason) if self.known.is_none() => {
+                    if let Some(link) = self.retired(|current| current.uses == 0) {
+                        link.close("it was stopped");
+                        self.drop_link();
+                        self.failed(reason);
+                    }
+                }
+                Ok(()) | Err(_) if is_temporary => self.stop().await,
+                Ok(()) | Err(_) => {}
             }
-            Ok(()) | Err(_) => self.end(Some(link)).await,
         }
+        self.current.lock().expect("no holder panics").is_learning = false;
     }
 
     /// Takes the link away from callers, if it may be. Who has it already has counted as a use of it.
@@ -210,8 +211,14 @@ impl Keeper {
 
     /// Returns the running link, or makes one.
     async fn start(&mut self, purpose: Purpose) -> Result<Arc<Link>, Failure> {
-        let running = self.current.lock().expect("no holder panics").link.clone();
-        if let Some(link) = running {
+        let (running, is_outdated) = {
+            let current = self.current.lock().expect("no holder panics");
+            let abilities = self.around.audience.ability_count.load(Ordering::Acquire);
+            (current.link.clone(), purpose == Purpose::Use && current.is_outdated(abilities))
+        };
+        if is_outdated {
+            self.stop().await;
+        } else if let Some(link) = running {
             match link.closed_because() {
                 None => return Ok(link),
                 Some(reason) => self.fell(&reason),
@@ -225,6 +232,10 @@ impl Keeper {
             return Err(Failure::NotStarted { server: Arc::clone(&self.name), reason });
         }
         self.state.send_replace(State::Starting);
+        let told = match purpose {
+            Purpose::Learn => 0,
+            Purpose::Use => self.around.audience.ability_count.load(Ordering::Acquire),
+        };
         let limit = self.config.limits.start;
         let started = tokio::time::timeout(limit, self.connect(purpose)).await.unwrap_or_else(|_| {
             let reason = format!("it did not greet within {limit:?} (`limits.startMs`)");
@@ -234,7 +245,9 @@ impl Keeper {
             Ok(link) => {
                 (self.tries.next, self.tries.closed_until) = (None, None);
                 self.tries.ready = Some(Instant::now());
-                self.current.lock().expect("no holder panics").link = Some(Arc::clone(&link));
+                let mut current = self.current.lock().expect("no holder panics");
+                (current.link, current.uses, current.told) = (Some(Arc::clone(&link)), 0, told);
+                drop(current);
                 self.state.send_replace(State::Ready);
                 Ok(link)
             }
@@ -248,10 +261,10 @@ impl Keeper {
                     | Failure::Excess { .. }
                     | Failure::Senseless { .. }
                     | Failure::Http { .. }
-                    | Failure::LoginNeeded { .. } => failure.to_string(),
+                    | Failure::LoginNeeded(_) => failure.to_string(),
                 };
                 self.failed(reason.clone());
-                let needs_login = matches!(failure, Failure::LoginNeeded { .. });
+                let needs_login = matches!(failure, Failure::LoginNeeded(_));
                 let not_started = || Failure::NotStarted { server: Arc::clone(&self.name), reason };
                 Err(if needs_login { failure } else { not_started() })
             }
@@ -266,6 +279,11 @@ impl Keeper {
             (Err(Failure::Closed { .. }), None | Some(Era::Modern)) => {
                 self.drop_link();
                 self.connect_once(Some(Era::Session), purpose).await
+            }
+            // It was replaced by one of another era since it was last met.
+            (Err(Failure::Refused(_)), Some(Era::Session)) if self.era.is_none() => {
+                self.drop_link();
+                self.connect_once(None, purpose).await
             }
             _ => first,
         }
@@ -294,6 +312,10 @@ impl Keeper {
                 return Ok(link);
             }
             Err(failure) => return Err(failure),
+        }
+        // The first call may come before the server is listed anew.
+        if let (Wire::Http(http), Some(known)) = (&link.wire, &self.known) {
+            http.set_mirrored(listing::headers_of(&mut Listing::clone(known)));
         }
         self.listen(&link);
         Ok(link)
@@ -350,8 +372,8 @@ impl Keeper {
     }
 
     fn tell(&self, listing: Result<Arc<Listing>, String>) {
-        let fingerprint = store::fingerprint(&self.config.transport);
-        let _ = self.around.learnt.send(Learnt { server: Arc::clone(&self.name), fingerprint, listing });
+        let (server, transport) = (Arc::clone(&self.name), self.config.transport.clone());
+        let _ = self.around.learnt.send(Learnt { server, transport, listing });
     }
 
     /// The server went away by itself.

@@ -1,0 +1,148 @@
+//! Runs a tool.
+
+mod arguments; // from words to what the tool's schema wants
+mod content; //   from the answer to what a person sees
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use toolyard_core::tool::{Tool, clean};
+use toolyard_hub::caller::{Answer, Caller, Client};
+use toolyard_hub::hub::Hub;
+use toolyard_hub::jsonrpc::{Fields, raw};
+use toolyard_hub::live::Snapshot;
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::learn::Waiting;
+use crate::{output, setup, tools};
+
+/// Run a tool and print what it answers
+///
+/// Arguments are written KEY=VALUE and take the type that the tool's schema names: `limit=5` is a number
+/// where a number is wanted. A list is written as JSON or by repeating the key.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard call time__current_time zone=Tokyo
+  toolyard call notes__search_notes query=garden limit=3
+  toolyard call notes__create_note title=Plan tags=home tags=garden content='Dig.'
+  toolyard call notes__search_notes --args '{\"query\": \"garden\"}'
+  echo '{\"zone\": \"UTC\"}' | toolyard call time__current_time -
+  toolyard call camera__take_picture --save pictures
+
+A tool that answers with an error is exit code 1.
+With --json: the tool's whole result: {\"content\", \"structuredContent\", \"isError\"}")]
+pub(crate) struct Call {
+    /// The tool as server__tool; its own name will do when only one server has it
+    tool: String,
+    /// Arguments as KEY=VALUE; a single - reads all of them from stdin as JSON
+    #[arg(value_name = "KEY=VALUE", conflicts_with = "args")]
+    pairs: Vec<String>,
+    /// All arguments as one JSON object
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    args: Option<String>,
+    /// Write pictures, sounds and files that the tool answers with into this folder
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
+pub(crate) async fn run(common: &Common, asked: &Call) -> Result<(), Failure> {
+    let whole = whole_arguments(asked)?;
+    setup::with_hub(common, async |hub| {
+        let (snapshot, tool) = tools::find(hub, &asked.tool).await?;
+        let arguments = match whole {
+            Some(arguments) => arguments,
+            None => raw(&arguments::read(&tool, &asked.pairs)?),
+        };
+        let answer = ask(hub, &snapshot, &tool, arguments).await;
+        let result = answer.map_err(|error| Failure::new(error.message))?;
+        show(common, asked, &tool, &result)
+    })
+    .await
+}
+
+/// Returns the arguments that were given as one object, if they were.
+fn whole_arguments(asked: &Call) -> Result<Option<Box<RawValue>>, Failure> {
+    let text = match (&asked.args, asked.pairs.as_slice()) {
+        (Some(text), _) => text.clone(),
+        (None, [dash]) if dash == "-" => {
+            let mut text = String::new();
+            std::io::stdin().lock().read_to_string(&mut text)?;
+            text
+        }
+        (None, _) => return Ok(None),
+    };
+    let not_usable = |why: String| {
+        Failure::usage(format!("the arguments are not a JSON object: {why}"))
+            .hint("write them like '{\"path\": \"a.txt\"}'")
+    };
+    // Read once to be sure that it is an object; sent as it was written.
+    serde_json::from_str::<Map<String, Value>>(&text).map_err(|err| not_usable(err.to_string()))?;
+    Ok(Some(RawValue::from_string(text).map_err(|err| not_usable(err.to_string()))?))
+}
+
+/// Calls the tool and shows its progress meanwhile.
+async fn ask(hub: &Hub, snapshot: &Snapshot, tool: &Tool, arguments: Box<RawValue>) -> Answer {
+    let client = Client {
+        info: Some(raw(&json!({ "name": "toolyard-cli", "version": env!("CARGO_PKG_VERSION") }))),
+        capabilities: Fields::default(),
+        principal: "cli".into(),
+        log_level: None,
+    };
+    let (lines, mut said) = mpsc::channel(64);
+    let caller = Arc::new(Caller::session(&client, lines, Arc::default()));
+    let mut params = Fields::default();
+    params.set("arguments", arguments);
+    params.set("_meta", raw(&json!({ "progressToken": 1 })));
+    let waiting = Waiting::begin(format!("calling {}", tool.id));
+    let mut call = std::pin::pin!(hub.call(snapshot, tool.id.as_str(), params, &caller));
+    loop {
+        tokio::select! {
+            answer = &mut call => return answer,
+            Some(line) = said.recv() => {
+                if let Some(progress) = progress(&line) {
+                    waiting.say(&format!("{}: {progress}", tool.id));
+                }
+            }
+        }
+    }
+}
+
+/// Reads a progress notification.
+fn progress(line: &str) -> Option<String> {
+    let said: Value = serde_json::from_str(line).ok()?;
+    if said["method"] != "notifications/progress" {
+        return None;
+    }
+    let params = &said["params"];
+    let total = params["total"].as_f64().map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = params["message"].as_str().map(|message| format!(" {message}")).unwrap_or_default();
+    Some(format!("{}{total}{message}", params["progress"].as_f64()?))
+}
+
+fn show(common: &Common, asked: &Call, tool: &Tool, result: &RawValue) -> Result<(), Failure> {
+    let fields = Fields::parse(Some(result)).unwrap_or_default();
+    let failed = fields.read::<bool>("isError").unwrap_or_default();
+    let shown = content::show(tool, &fields, asked.save.as_deref())?;
+    if common.json {
+        for saved in shown.saved {
+            anstream::eprintln!("saved {}", saved.display());
+        }
+        output::raw_json(result.get())?;
+        return if failed { Err(Failure::silent(1)) } else { Ok(()) };
+    }
+    let text = clean(shown.text.trim_end());
+    match (failed, text.is_empty()) {
+        (true, true) => Err(Failure::new(format!("`{}` failed and did not say why", tool.id))),
+        (true, false) => Err(Failure::new(text)),
+        (false, true) => {
+            anstream::eprintln!("(`{}` answered with nothing)", tool.id);
+            Ok(())
+        }
+        (false, false) => Ok(output::text(&text)?),
+    }
+}

@@ -1,0 +1,79 @@
+//! One tool, with its parameters.
+
+use owo_colors::OwoColorize;
+use serde_json::Value;
+use toolyard_core::tool::{Tool, clean};
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::output::{self, Attribute, Cell, Layout};
+use crate::{setup, tools};
+
+/// Show what a tool does, its parameters and how to call it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard describe time__convert_time
+  toolyard describe --json time__convert_time | jq .inputSchema
+
+With --json: the definition exactly as the server sent it.")]
+pub(crate) struct Describe {
+    /// The tool as server__tool; its own name will do when only one server has it
+    tool: String,
+}
+
+pub(crate) async fn run(common: &Common, asked: &Describe) -> Result<(), Failure> {
+    setup::with_hub(common, async |hub| {
+        let (_, tool) = tools::find(hub, &asked.tool).await?;
+        if common.json {
+            return Ok(output::raw_json(tool.definition.get())?);
+        }
+        Ok(output::text(&words(&tool))?)
+    })
+    .await
+}
+
+fn words(tool: &Tool) -> String {
+    let title = tool.title.as_ref().map(|title| format!("  {}", title.trim())).unwrap_or_default();
+    let mut text = format!(
+        "{}{title}\n{}  {}\n{}  {}\n",
+        tool.id.as_str().bold(),
+        "server".dimmed(),
+        clean(&tool.server),
+        "effect".dimmed(),
+        tools::effect_word(tool.effect),
+    );
+    if !tool.description.trim().is_empty() {
+        text += &format!("\n{}\n", tool.description.trim());
+    }
+    // A definition that nests deeper than the reader goes is shown without its parameters' descriptions.
+    let schema: Value = serde_json::from_str(tool.definition.get()).unwrap_or_default();
+    let rows: Vec<Vec<Cell>> = tool
+        .parameters
+        .iter()
+        .map(|parameter| {
+            let property = &schema["inputSchema"]["properties"][&parameter.name];
+            let mut said = clean(property["description"].as_str().unwrap_or_default())
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
+            if let Some(default) = property.get("default").filter(|default| !default.is_null()) {
+                said = format!("{said} [default: {}]", clean(&default.to_string())).trim().to_owned();
+            }
+            vec![
+                Cell::new(&parameter.name).add_attribute(Attribute::Bold),
+                Cell::new(&parameter.kind),
+                Cell::new(if parameter.required { "required" } else { "" }),
+                Cell::new(said),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        text += "\nIt takes no parameters.\n";
+    } else {
+        let layout = Layout { indent: 2, ..Layout::default() };
+        text += &format!("\n{}\n{}\n", "Parameters".bold(), output::grid(layout, rows));
+    }
+    let required = tool.parameters.iter().filter(|parameter| parameter.required);
+    let example: Vec<String> = required.map(|parameter| format!(" {}=…", parameter.name)).collect();
+    text + &format!("\n{}\n  toolyard call {}{}", "Call".bold(), tool.id, example.concat())
+}

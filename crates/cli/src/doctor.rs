@@ -1,0 +1,209 @@
+//! What is wrong, and what helps.
+
+mod check; // one server
+mod find_command; // a program on PATH
+
+use owo_colors::OwoColorize;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use toolyard_core::tool::clean;
+
+use crate::args::Common;
+use crate::failure::{Failure, mistake_json};
+use crate::learn::Waiting;
+use crate::output::{self, count};
+use crate::serve;
+use crate::setup::{self, Source};
+
+/// Check the configuration and start every server, and say what helps
+///
+/// Checks the file, the commands on PATH, and whether each server starts, how fast it answers, what is wrong
+/// with its tools and whether it needs a login. All servers are checked at the same time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard doctor
+  toolyard doctor git
+  toolyard doctor --json | jq '.servers[] | select(.ok | not)'
+
+Exit code 1 when something is wrong.
+With --json: {\"ok\", \"config\": {\"file\", \"ok\", \"mistakes\", \"findings\"}, \"servers\": [{\"name\",
+\"ok\", \"tools\", \"startMs\", \"listMs\", \"findings\": [{\"level\": \"good\" | \"note\" | \"bad\",
+\"message\", \"fix\"}]}]}")]
+pub(crate) struct Doctor {
+    /// Only this server
+    server: Option<String>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    level: Level,
+    message: String,
+    fix: Option<String>,
+}
+
+/// How a finding is to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// In order.
+    Good,
+    /// Worth knowing; things work.
+    Note,
+    /// Something does not work.
+    Bad,
+}
+
+impl Finding {
+    fn good(message: impl Into<String>) -> Self {
+        Self { level: Level::Good, message: message.into(), fix: None }
+    }
+
+    fn note(message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { level: Level::Note, message: message.into(), fix: Some(fix.into()) }
+    }
+
+    fn bad(message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { level: Level::Bad, message: message.into(), fix: Some(fix.into()) }
+    }
+}
+
+pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> {
+    let source = Source::find(common)?;
+    let config = match source.load() {
+        Ok(config) => config,
+        Err(failure) if failure.mistakes().is_empty() => return Err(failure),
+        Err(failure) => return mistaken(common, &source, &failure),
+    };
+    if let Some(name) = &asked.server
+        && !config.servers.contains_key(name)
+    {
+        return Err(setup::no_server(&config, name));
+    }
+    let mut about_file = vec![match &source.path {
+        Some(path) => Finding::good(format!("{} has no mistakes", path.display())),
+        None => Finding::good("there is no file; the built-in servers are used"),
+    }];
+    about_file.extend(
+        serve::unbuilt_surface(&config)
+            .map(|what| Finding::bad(what, "set `surface` to \"search\" or \"all\", or delete it")),
+    );
+    if config.servers.is_empty() {
+        about_file.push(Finding::note("no server is configured", "add one with `toolyard add`"));
+    }
+    if !common.json {
+        output::text(&block("configuration", &about_file))?;
+    }
+    let checked = setup::with_config(config, async |hub| {
+        let mut checks = JoinSet::new();
+        for upstream in hub.upstreams() {
+            if asked.server.as_ref().is_none_or(|only| *upstream.name == **only) {
+                checks.spawn(check::check(std::sync::Arc::clone(hub), upstream));
+            }
+        }
+        let waiting = Waiting::begin(format!("checking {}", count(checks.len(), "server")));
+        let mut checked = Vec::new();
+        while let Some(done) = checks.join_next().await {
+            let done = done.map_err(|err| Failure::new(err.to_string()))?;
+            if !common.json {
+                // Each is told as soon as it is done: the slowest keeps nobody waiting.
+                waiting.suspend(|| output::text(&block(&done.name, &done.findings)))?;
+            }
+            checked.push(done);
+        }
+        Ok(checked)
+    })
+    .await?;
+    conclude(common, &source, &about_file, checked)
+}
+
+fn conclude(
+    common: &Common,
+    source: &Source,
+    about_file: &[Finding],
+    mut checked: Vec<check::Checked>,
+) -> Result<(), Failure> {
+    checked.sort_by(|a, b| a.name.cmp(&b.name));
+    let file_ok = is_ok(about_file);
+    let working = checked.iter().filter(|server| is_ok(&server.findings)).count();
+    let ok = file_ok && working == checked.len();
+    if common.json {
+        output::json(&json!({
+            "ok": ok,
+            "config": { "file": source.path, "ok": file_ok, "mistakes": [], "findings": findings_json(about_file) },
+            "servers": checked.iter().map(|server| json!({
+                "name": server.name,
+                "ok": is_ok(&server.findings),
+                "tools": server.tools,
+                "startMs": server.start_ms,
+                "listMs": server.list_ms,
+                "findings": findings_json(&server.findings),
+            })).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        output::text(&format!("{working} of {} in order", count(checked.len(), "server")))?;
+    }
+    if ok { Ok(()) } else { Err(Failure::silent(1)) }
+}
+
+/// Tells the mistakes of a file; no server can be checked with it.
+fn mistaken(common: &Common, source: &Source, failure: &Failure) -> Result<(), Failure> {
+    let mistakes = failure.mistakes();
+    if common.json {
+        let mistakes: Vec<Value> = mistakes.iter().map(mistake_json).collect();
+        output::json(&json!({
+            "ok": false,
+            "config": { "file": source.path, "ok": false, "mistakes": mistakes, "findings": [] },
+            "servers": [],
+        }))?;
+    } else {
+        let findings: Vec<Finding> = mistakes
+            .iter()
+            .map(|mistake| {
+                let place = match mistake.line {
+                    0 => mistake.path.display().to_string(),
+                    line => format!("{}:{line}:{}", mistake.path.display(), mistake.column),
+                };
+                Finding {
+                    level: Level::Bad,
+                    message: format!("{place}: {}", mistake.message),
+                    fix: mistake.hint.clone(),
+                }
+            })
+            .collect();
+        output::text(&block("configuration", &findings))?;
+        output::text("No server was checked: first the file must be right.")?;
+    }
+    Err(Failure::silent(1))
+}
+
+fn is_ok(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.level != Level::Bad)
+}
+
+fn block(title: &str, findings: &[Finding]) -> String {
+    let mut text = format!("{}\n", clean(title).bold());
+    for Finding { level, message, fix } in findings {
+        let mark = match level {
+            Level::Good => "ok".green().to_string(),
+            Level::Note => "note".yellow().to_string(),
+            Level::Bad => "bad".red().bold().to_string(),
+        };
+        text += &format!("  {mark}  {}\n", clean(message).replace('\n', "\n      "));
+        if let Some(fix) = fix {
+            text += &format!("      {} {}\n", "fix:".bold(), clean(fix));
+        }
+    }
+    text
+}
+
+fn findings_json(findings: &[Finding]) -> Vec<Value> {
+    let one = |Finding { level, message, fix }: &Finding| {
+        let level = match level {
+            Level::Good => "good",
+            Level::Note => "note",
+            Level::Bad => "bad",
+        };
+        json!({ "level": level, "message": message, "fix": fix })
+    };
+    findings.iter().map(one).collect()
+}

@@ -1,0 +1,108 @@
+//! Every tool, by server.
+
+use owo_colors::OwoColorize;
+use serde_json::json;
+use toolyard_core::tool::{Tool, clean};
+use toolyard_hub::hub::Hub;
+use toolyard_hub::store::ServerStatus;
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::output::{self, Cell, Color, Layout, count};
+use crate::{learn, setup, tools};
+
+/// List every tool, by server
+///
+/// Servers that were never reached are started once to learn their tools; after that the list needs no
+/// server running. A server that cannot be reached is named at the end.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard list
+  toolyard list git
+  toolyard list --json | jq -r '.tools[].name'
+
+With --json: {\"tools\": [{\"name\", \"server\", \"tool\", \"title\", \"effect\", \"summary\",
+\"parameters\": [{\"name\", \"type\", \"required\"}]}], \"failed\": [{\"server\", \"reason\"}]}")]
+pub(crate) struct List {
+    /// Only this server
+    server: Option<String>,
+}
+
+pub(crate) async fn run(common: &Common, asked: &List) -> Result<(), Failure> {
+    setup::with_hub(common, async |hub| {
+        if let Some(name) = &asked.server {
+            setup::server(hub, name)?;
+        }
+        learn::learn(hub, asked.server.as_deref()).await;
+        show(hub, asked, common)
+    })
+    .await
+}
+
+/// What is known of one server, with the tools of it that may be called.
+struct Shelf<'a> {
+    status: ServerStatus,
+    tools: Vec<&'a Tool>,
+}
+
+fn show(hub: &Hub, asked: &List, common: &Common) -> Result<(), Failure> {
+    let snapshot = hub.snapshot();
+    let statuses = hub.servers().into_iter();
+    let shelves: Vec<Shelf<'_>> = statuses
+        .filter(|status| asked.server.as_ref().is_none_or(|only| status.name == *only))
+        .map(|status| {
+            let tools = snapshot.catalog.of_server(&status.name).iter();
+            Shelf { tools: tools.filter(|tool| hub.permits(tool)).collect(), status }
+        })
+        .collect();
+    let (known, failed): (Vec<_>, Vec<_>) = shelves.into_iter().partition(|it| it.status.tools.is_some());
+    if common.json {
+        let tools: Vec<_> =
+            known.iter().flat_map(|it| it.tools.iter().map(|tool| tools::to_json(tool))).collect();
+        let failed: Vec<_> =
+            failed.iter().map(|it| json!({ "server": it.status.name, "reason": it.status.reason })).collect();
+        output::json(&json!({ "tools": tools, "failed": failed }))?;
+    } else {
+        output::text(&words(&known, &failed))?;
+    }
+    if known.is_empty() && !failed.is_empty() { Err(Failure::silent(1)) } else { Ok(()) }
+}
+
+fn words(known: &[Shelf<'_>], failed: &[Shelf<'_>]) -> String {
+    if known.is_empty() && failed.is_empty() {
+        return "No server is configured. Add one with `toolyard add NAME -- COMMAND` or \
+                `toolyard add NAME URL`."
+            .to_owned();
+    }
+    let ids = known.iter().flat_map(|it| &it.tools).map(|tool| tool.id.as_str().len());
+    let layout = Layout {
+        indent: 2,
+        first: ids.max().and_then(|width| width.try_into().ok()).unwrap_or_default(),
+        cut: true,
+        ..Layout::default()
+    };
+    let mut text = String::new();
+    for Shelf { status, tools } in known {
+        let hidden = status.tools.unwrap_or_default() - tools.len();
+        let hidden =
+            if hidden > 0 { format!(", {hidden} more not allowed by `policy`") } else { String::new() };
+        text += &format!("{}  {}{hidden}\n", clean(&status.name).bold(), count(tools.len(), "tool"));
+        if !tools.is_empty() {
+            text += &output::grid(layout, tools.iter().map(|tool| tools::row(tool)).collect());
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    let tools: usize = known.iter().map(|it| it.tools.len()).sum();
+    text += &format!("{} of {}", count(tools, "tool"), count(known.len(), "server"));
+    if !failed.is_empty() {
+        text += &format!("; {} could not be reached:\n", count(failed.len(), "server"));
+        let rows = failed.iter().map(|Shelf { status, .. }| {
+            let reason = status.reason.as_deref().unwrap_or("it did not answer");
+            vec![Cell::new(clean(&status.name)).fg(Color::Red), Cell::new(clean(reason))]
+        });
+        text += &output::grid(Layout { indent: 2, ..Layout::default() }, rows.collect());
+        text += "\n`toolyard doctor` tells what helps.";
+    }
+    text
+}

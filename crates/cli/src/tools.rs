@@ -1,0 +1,120 @@
+//! One tool as people and programs are shown it, and how the command line names it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolyard_core::tool::{Effect, Tool, ToolId};
+use toolyard_hub::hub::Hub;
+use toolyard_hub::live::Snapshot;
+
+use crate::failure::Failure;
+use crate::learn;
+use crate::output::{Attribute, Cell, Color};
+
+/// Characters of a summary when nothing else limits it.
+const SUMMARY_CHARS: usize = 160;
+
+/// Returns the first sentence of a tool's description, on one line.
+pub(crate) fn summary(tool: &Tool) -> String {
+    let line = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = match line.find(". ") {
+        Some(end) => &line[..=end],
+        None => &line,
+    };
+    if sentence.chars().count() <= SUMMARY_CHARS {
+        return sentence.to_owned();
+    }
+    sentence.chars().take(SUMMARY_CHARS).chain(['…']).collect()
+}
+
+/// Returns a tool as one row: its name, what it does to the world, its summary.
+pub(crate) fn row(tool: &Tool) -> Vec<Cell> {
+    vec![
+        Cell::new(tool.id.as_str()).add_attribute(Attribute::Bold),
+        effect_cell(tool.effect),
+        Cell::new(summary(tool)),
+    ]
+}
+
+fn effect_cell(effect: Effect) -> Cell {
+    // The same width everywhere, so that the tables of several servers align.
+    let cell = Cell::new(format!("{:<7}", effect_word(effect)));
+    match effect {
+        Effect::Read => cell.fg(Color::Green),
+        Effect::Write => cell.fg(Color::Yellow),
+        Effect::Destroy => cell.fg(Color::Red),
+    }
+}
+
+/// Returns the word for an effect.
+pub(crate) fn effect_word(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::Destroy => "destroy",
+    }
+}
+
+/// Returns a tool as programs read it.
+pub(crate) fn to_json(tool: &Tool) -> Value {
+    json!({
+        "name": tool.id.as_str(),
+        "server": &*tool.server,
+        "tool": tool.name,
+        "title": tool.title,
+        "effect": effect_word(tool.effect),
+        "summary": summary(tool),
+        "parameters": tool.parameters.iter().map(|parameter| json!({
+            "name": parameter.name, "type": parameter.kind, "required": parameter.required,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Finds the tool that the command line names, starting its server if that was never reached.
+///
+/// The name is `server__tool`; the tool's own name will do when only one server has it.
+pub(crate) async fn find(hub: &Hub, name: &str) -> Result<(Arc<Snapshot>, Tool), Failure> {
+    let snapshot = hub.snapshot();
+    if let Some(tool) = snapshot.catalog.get(name) {
+        let tool = tool.clone();
+        return Ok((snapshot, tool));
+    }
+    let owner = owner(hub, name);
+    learn::learn(hub, owner.as_deref()).await;
+    let snapshot = hub.snapshot();
+    let named: Vec<&Tool> = match snapshot.catalog.get(name) {
+        Some(tool) => vec![tool],
+        None => snapshot.catalog.tools().iter().filter(|tool| tool.name == name).collect(),
+    };
+    match named.as_slice() {
+        [tool] => {
+            let tool = (*tool).clone();
+            Ok((snapshot, tool))
+        }
+        [] => Err(unknown(hub, &snapshot, owner.as_deref(), name)),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|tool| tool.id.as_str()).collect();
+            Err(Failure::usage(format!("several servers have a tool `{name}`"))
+                .hint(format!("name one of {}", ids.join(", "))))
+        }
+    }
+}
+
+fn owner(hub: &Hub, name: &str) -> Option<Arc<str>> {
+    let owns = |server: &str| {
+        name.strip_prefix(&*ToolId::server_prefix(server)).is_some_and(|rest| rest.starts_with("__"))
+    };
+    hub.upstreams().iter().map(|upstream| Arc::clone(&upstream.name)).find(|server| owns(server))
+}
+
+fn unknown(hub: &Hub, snapshot: &Snapshot, owner: Option<&str>, name: &str) -> Failure {
+    if let Some(owner) = owner
+        && let Some(status) = hub.servers().into_iter().find(|status| status.name == owner)
+        && let (None, Some(reason)) = (status.tools, status.reason)
+    {
+        return Failure::new(format!("server `{owner}` could not be asked for its tools: {reason}"))
+            .hint(format!("`toolyard doctor {owner}` tells more"));
+    }
+    Failure::usage(hub.unknown_tool(snapshot, name).message)
+        .hint("`toolyard find WORDS` finds tools by what they do, `toolyard list` shows all")
+}

@@ -1,0 +1,120 @@
+//! The reference of the command line: what `--help` says, for every command.
+
+use crate::place::Place;
+
+#[test]
+fn the_overview_shows_every_command() {
+    insta::assert_snapshot!(Place::new().run(&["--help"]), @r#"
+    One plug for every tool: connects to all your MCP servers and serves them as one
+
+    Usage: toolyard [OPTIONS] [COMMAND]
+
+    Commands:
+      serve        Serve all tools to MCP clients, over stdio or HTTP
+      list         List every tool, by server
+      find         Find tools by what they do, the best first
+      describe     Show what a tool does, its parameters and how to call it
+      call         Run a tool and print what it answers
+      add          Add a server to the configuration
+      remove       Remove a server from the configuration
+      import       Take over the servers of other MCP clients
+      connect      Write Toolyard into the configuration of an MCP client
+      login        Log in at a server that wants to know who you are
+      logs         Show what a server wrote to its stderr
+      status       Show the hubs that run now and the state of their servers
+      doctor       Check the configuration and start every server, and say what helps
+      completions  Print completions for a shell
+      man          Print the manual page of toolyard, or of one command
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+      -c, --config <FILE>  Configuration file; otherwise toolyard.json here, then in your configuration
+                           folder [env: TOOLYARD_CONFIG]
+          --json           Answer with JSON on stdout, errors too: {"error": {"message", "hint"}}
+      -v, --verbose...     Say more on stderr; twice for everything
+      -h, --help           Print help
+      -V, --version        Print version
+
+    Examples:
+      toolyard list                                      every tool of every server
+      toolyard find "what time is it"                    the tools that fit these words
+      toolyard call time__current_time zone=Tokyo        run one
+      toolyard serve                                     serve them all to an MCP client
+
+    Without a configuration the built-in servers `time` and `notes` are there.
+    Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake.
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn every_command_explains_itself_with_examples() {
+    let place = Place::new();
+    let commands = [
+        "serve",
+        "list",
+        "find",
+        "describe",
+        "call",
+        "add",
+        "remove",
+        "import",
+        "connect",
+        "login",
+        "logs",
+        "status",
+        "doctor",
+        "completions",
+        "man",
+    ];
+    let mut reference = String::new();
+    for command in commands {
+        let output = place.output(&[command, "--help"]);
+        assert!(output.status.success(), "{command}");
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.contains("Examples:"), "{command}");
+        reference += &format!("# toolyard {command}\n\n{}\n\n", own_part(&help));
+    }
+    // Too long to stand here.
+    insta::assert_snapshot!("reference", reference);
+}
+
+/// Leaves out the options that all commands share; they are in the overview.
+fn own_part(help: &str) -> String {
+    let mut own = String::new();
+    let mut is_shared = false;
+    for line in help.lines() {
+        let option = line.trim_start();
+        if option.starts_with('-') {
+            let shared = ["-c, --config", "--json", "-v, --verbose", "-h, --help"];
+            is_shared = shared.iter().any(|it| option.starts_with(it));
+        } else if is_shared && !line.is_empty() && !line.starts_with(' ') {
+            is_shared = false;
+            own.push('\n');
+        }
+        if !is_shared {
+            own += &format!("{line}\n");
+        }
+    }
+    own.trim_end().to_owned()
+}
+
+#[test]
+fn completions_and_manual_are_printed_for_every_taker() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = place.output(&["completions", shell]);
+        let script = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && script.contains("doctor"), "{shell}");
+    }
+    let manual = place.run(&["man"]);
+    assert!(manual.contains(".TH toolyard 1") && manual.ends_with("[exit 0]"), "{manual}");
+    let page = place.run(&["man", "call"]);
+    assert!(page.contains("KEY=VALUE") && page.contains("isError"), "{page}");
+    insta::assert_snapshot!(place.run(&["man", "cal"]), @"
+    [stderr]
+    error: there is no command `cal`
+      hint: `toolyard help` shows all commands
+    [exit 2]
+    ");
+}

@@ -1,0 +1,12 @@
+//! The real binary, run as a person or a script runs it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod place; //     a home of its own for each test
+mod help; //      the reference of the command line
+mod bare; //      with no configuration at all
+mod tools; //     list, find, describe, call on a server
+mod settings; //  add, remove, and files with mistakes
+mod clients; //   import and connect
+mod health; //    status, doctor, logs, login
+mod stream; //    pipes, colours, JSON
+mod serving; //   serve, and what it notices

@@ -1,0 +1,16 @@
+//! The hub as clients and servers meet it: the real binary, in both eras of the protocol.
+
+mod yard; //        a hub in a folder of its own
+mod raw; //         HTTP by hand
+mod scripted; //    servers that say exactly what a test writes down
+
+mod carried; //     what passes through unchanged
+mod messages; //    what travels beside answers: progress, logs, changes
+mod eras; //        questions between clients and servers of either era
+mod parked; //      calls that wait for a client to come back
+mod door; //        who and what is let in over HTTP
+mod streams; //     streams, sessions and the end of a hub over HTTP
+mod upstreams; //   servers behind HTTP, of every age
+mod surfaces; //    what is listed to whom
+mod arbitrary; //   bytes that no client would send
+mod conformance; // the official suite and the inspector

@@ -1,0 +1,241 @@
+//! Who may use whom.
+
+use crate::source::{lines, words};
+use crate::tree::File;
+use crate::{Findings, clean, file, tree};
+
+/// Crates whose `lib.rs` is read from top to bottom.
+const ORDERED: [&str; 2] = ["crates/core", "crates/hub"];
+
+/// What the pure crate has no part in.
+const IMPURE: [&str; 12] = [
+    "tokio",
+    "rmcp",
+    "axum",
+    "reqwest",
+    "rusqlite",
+    "clap",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "std::io",
+];
+
+/// Modules of a crate that use one which stands below them in `lib.rs`.
+fn upward(files: &[File], krate: &str) -> Findings {
+    let src = format!("{krate}/src/");
+    let lib = files.iter().find(|file| file.path == format!("{src}lib.rs"));
+    let order: Vec<String> = lib.map(|lib| modules(&lib.text)).unwrap_or_default();
+    let mut found = Vec::new();
+    for file in files {
+        let Some(inner) = file.path.strip_prefix(&src) else { continue };
+        let own = inner.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+        let Some(place) = order.iter().position(|module| module == own) else { continue };
+        let code: String = lines(&file.text).into_iter().map(|line| line.code + "\n").collect();
+        for (line, used) in used(&code) {
+            if order[place + 1..].contains(&used) {
+                found.push(format!(
+                    "{}:{line}: `{own}` uses `{used}`, which is below it in lib.rs",
+                    file.path
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the modules that a file declares, in order.
+pub(crate) fn modules(text: &str) -> Vec<String> {
+    let declared = lines(text).into_iter().filter_map(|line| {
+        let code = line.code.trim().trim_start_matches("pub(crate) ").trim_start_matches("pub ").to_owned();
+        Some(code.strip_prefix("mod ")?.strip_suffix(';')?.to_owned())
+    });
+    declared.filter(|name| name != "tests").collect()
+}
+
+/// Returns the modules that stand directly behind `crate::`, with their lines.
+fn used(code: &str) -> Vec<(usize, String)> {
+    let mut used = Vec::new();
+    for (at, _) in code.match_indices("crate::") {
+        let line = code[..at].matches('\n').count() + 1;
+        let rest = &code[at + "crate::".len()..];
+        let heads = if let Some(group) = rest.strip_prefix('{') { heads(group) } else { first(rest) };
+        used.extend(heads.into_iter().map(|head| (line, head)));
+    }
+    used
+}
+
+fn first(path: &str) -> Vec<String> {
+    words(path).next().map(|(_, word)| word.to_owned()).into_iter().collect()
+}
+
+/// Returns the first words of the paths of a `{a::B, c::{D, E}}`, whose opening brace was taken off.
+fn heads(group: &str) -> Vec<String> {
+    let (mut depth, mut heads, mut path) = (1, Vec::new(), String::new());
+    for char in group.chars() {
+        match char {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || (depth == 1 && char == ',') {
+            heads.extend(first(&path));
+            path.clear();
+        } else {
+            path.push(char);
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    heads
+}
+
+/// What is not pure in the crate of decisions.
+fn impure(files: &[File]) -> Findings {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.path.starts_with("crates/core/")) {
+        if file.path == "crates/core/Cargo.toml" {
+            let dependencies = file.text.split("[dev-dependencies]").next().unwrap_or_default();
+            for name in IMPURE.iter().filter(|name| dependencies.lines().any(|line| depends_on(line, name))) {
+                found.push(format!("{}: it depends on `{name}`", file.path));
+            }
+        }
+        if !file.path.starts_with("crates/core/src/") || !file.path.ends_with(".rs") {
+            continue;
+        }
+        for (number, line) in lines(&file.text).iter().enumerate() {
+            let clocks = ["Instant::now", "SystemTime::now"];
+            for name in IMPURE.iter().chain(&clocks).filter(|name| mentions(&line.code, name)) {
+                found.push(format!("{}:{}: `{name}`", file.path, number + 1));
+            }
+        }
+    }
+    found
+}
+
+fn mentions(code: &str, path: &str) -> bool {
+    let is_word = |char: Option<char>| char.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    code.match_indices(path).any(|(at, _)| {
+        !is_word(code[..at].chars().next_back()) && !is_word(code[at + path.len()..].chars().next())
+    })
+}
+
+fn depends_on(line: &str, name: &str) -> bool {
+    line.split(['=', '.']).next().is_some_and(|key| key.trim() == name)
+}
+
+/// Uses of the protocol's library outside the crate of fixtures.
+fn sdk(files: &[File]) -> Findings {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !file.path.starts_with("crates/testkit/")) {
+        let is_manifest = file.path.ends_with("Cargo.toml");
+        if is_manifest && file.text.lines().any(|line| depends_on(line, "rmcp")) {
+            found.push(format!("{}: it depends on `rmcp`", file.path));
+        }
+        if file.path.ends_with(".rs") {
+            let code = lines(&file.text);
+            let named = code.iter().enumerate().filter(|(_, line)| mentions(&line.code, "rmcp"));
+            found.extend(named.map(|(number, _)| format!("{}:{}: `rmcp`", file.path, number + 1)));
+        }
+    }
+    found
+}
+
+/// Product crates that depend on the crate of fixtures outside their tests.
+fn fixtures_in_the_product(files: &[File]) -> Findings {
+    let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));
+    let product = |file: &&File| {
+        let before = file.text.split("[dev-dependencies]").next().unwrap_or_default();
+        before.lines().any(|line| depends_on(line, "testkit"))
+    };
+    manifests.filter(product).map(|file| format!("{}: it depends on `testkit`", file.path)).collect()
+}
+
+#[test]
+fn a_module_uses_only_those_above_it() {
+    let files = tree::rust();
+    for krate in ORDERED {
+        let lib = format!("{krate}/src/lib.rs");
+        assert!(
+            files.iter().any(|file| file.path == lib && modules(&file.text).len() > 2),
+            "{lib} has no order"
+        );
+        clean(
+            &upward(&files, krate),
+            "Data flows down the list in lib.rs. Move what is used up the list, or pass it in as an argument.",
+        );
+    }
+}
+
+#[test]
+fn a_use_of_a_module_below_is_found_however_it_is_written() {
+    let bad = |text: &str| {
+        let lib = file("crates/core/src/lib.rs", "pub mod a; // first\npub mod b;\npub mod c;\n");
+        upward(&[lib, file("crates/core/src/b/inner.rs", text)], "crates/core").len()
+    };
+    assert_eq!(bad("use crate::c::C;"), 1);
+    assert_eq!(bad("use crate::{a::{A, c}, c};\nuse crate::a::C;"), 1);
+    assert_eq!(bad("fn f() -> crate::c::C { crate::c::new() }"), 2);
+    assert_eq!(bad("// crate::c\nuse crate::{a::A, b::B};\nlet text = \"crate::c\";"), 0);
+}
+
+#[test]
+fn the_decisions_are_pure() {
+    clean(
+        &impure(&tree::all()),
+        "crates/core has no runtime, no I/O, no clock and no environment: take the value as an argument.",
+    );
+}
+
+#[test]
+fn an_impure_decision_is_found() {
+    let found = impure(&[
+        file("crates/core/Cargo.toml", "[dependencies]\ntokio = \"1\"\n[dev-dependencies]\nclap = \"4\"\n"),
+        file(
+            "crates/core/src/tool/id.rs",
+            "use std::fs;\nlet now = Instant::now(); // tokio\nlet x = my_tokio();",
+        ),
+        file("crates/hub/src/hub.rs", "use std::fs;"),
+    ]);
+    let expected = [
+        "crates/core/Cargo.toml: it depends on `tokio`",
+        "crates/core/src/tool/id.rs:1: `std::fs`",
+        "crates/core/src/tool/id.rs:2: `Instant::now`",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_sdk_is_named_only_by_the_fixtures() {
+    clean(
+        &sdk(&tree::all()),
+        "The product speaks the protocol by itself, so that what it does not understand passes through \
+         unchanged; rmcp is the independent other side in crates/testkit.",
+    );
+}
+
+#[test]
+fn a_use_of_the_sdk_is_found() {
+    let found = sdk(&[
+        file("crates/hub/Cargo.toml", "[dependencies]\nrmcp = { version = \"3\" }\n"),
+        file("crates/hub/src/hub.rs", "// not like rmcp\nuse rmcp::Tool;"),
+        file("crates/testkit/src/lib.rs", "use rmcp::Tool;"),
+    ]);
+    assert_eq!(found, ["crates/hub/Cargo.toml: it depends on `rmcp`", "crates/hub/src/hub.rs:2: `rmcp`"]);
+}
+
+#[test]
+fn the_product_does_without_the_fixtures() {
+    clean(&fixtures_in_the_product(&tree::all()), "Only [dev-dependencies] may name testkit.");
+}
+
+#[test]
+fn a_product_on_fixtures_is_found() {
+    let on_tests =
+        file("crates/hub/Cargo.toml", "[dependencies]\n[dev-dependencies]\ntestkit = { path = \"\" }\n");
+    let on_product = file("crates/cli/Cargo.toml", "[dependencies]\ntestkit.path = \"../testkit\"\n");
+    assert_eq!(fixtures_in_the_product(&[on_tests, on_product]).len(), 1);
+}
