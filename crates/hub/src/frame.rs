@@ -152,6 +152,13 @@ pub fn excess(message: &[u8], bounds: Bounds) -> Option<(Option<Id>, Excess)> {
     (scan.deepest > bounds.nesting).then(|| (scan.id(), Excess::Nesting { limit: bounds.nesting }))
 }
 
+/// Returns the id at the top level of a message that is perhaps not even JSON.
+pub fn id_of(message: &[u8]) -> Option<Id> {
+    let mut scan = Scan::default();
+    scan.feed(message);
+    scan.id()
+}
+
 /// Walks over JSON text without building anything: how deep it goes, and its top-level id.
 #[derive(Debug, Default)]
 struct Scan {

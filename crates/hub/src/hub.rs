@@ -3,25 +3,27 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, broadcast, mpsc, watch};
+use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
 use toolyard_core::tool::{Effect, Tool};
 
 use crate::caller::{Caller, Client, Era};
-use crate::config::{Config, Limits, Transport};
+use crate::config::{Config, Transport};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::{Live, Snapshot};
 use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
 use crate::seal::Seal;
 use crate::store::{self, ServerStatus, Status, Store};
-use crate::upstream::{
-    Audience, Changes, Failure, Learnt, Listing, News, Repeat, State, Surroundings, Upstream,
-};
+use crate::upstream::{Audience, Changes, Failure, News, Repeat, State, Surroundings, Upstream};
 use crate::vault::{Keyring, Vault};
+
+mod board; // what servers offer, written by one task
+
+use board::{Board, Written, write_down};
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
 const LEARNING_TURN: Duration = Duration::from_secs(2);
@@ -68,69 +70,10 @@ struct Settings {
     config: Arc<Config>,
     policy: Arc<Policy>,
     upstreams: BTreeMap<Arc<str>, Arc<Upstream>>,
+    /// Since when it is in force.
+    since: Instant,
     /// Second connections, in the session era, to servers that speak both.
     companions: BTreeMap<Arc<str>, Arc<Upstream>>,
-}
-
-/// Where the one snapshot is written.
-#[derive(Debug)]
-struct Board {
-    written: Mutex<Written>,
-    snapshot: watch::Sender<Arc<Snapshot>>,
-}
-
-#[derive(Debug, Default)]
-struct Written {
-    listings: BTreeMap<Arc<str>, Arc<Listing>>,
-    limits: BTreeMap<Arc<str>, Limits>,
-    fingerprints: BTreeMap<Arc<str>, String>,
-    /// Why a server's offer could not be learnt the last time.
-    faults: BTreeMap<Arc<str>, String>,
-    /// How often something was learnt of a server, for those who wait until it is written.
-    heard: BTreeMap<Arc<str>, u64>,
-}
-
-/// What is to be kept of what was learnt.
-struct Learned {
-    server: Arc<str>,
-    fingerprint: String,
-    listing: Arc<Listing>,
-}
-
-impl Board {
-    fn publish(&self, written: &Written) {
-        self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
-    }
-
-    /// Returns what is to be kept of what was learnt, when it is new.
-    fn worth_keeping(&self, learnt: &Learnt) -> Option<Learned> {
-        let written = self.written.lock().expect("no holder panics");
-        let fingerprint = written.fingerprints.get(&learnt.server)?.clone();
-        let listing = Arc::clone(learnt.listing.as_ref().ok()?);
-        listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
-        Some(Learned { server: Arc::clone(&learnt.server), fingerprint, listing })
-    }
-
-    /// Takes what was learnt; returns which lists it changes.
-    fn learn(&self, learnt: Learnt) -> Option<Changes> {
-        let mut written = self.written.lock().expect("no holder panics");
-        written.fingerprints.get(&learnt.server)?;
-        *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
-        match learnt.listing {
-            Err(reason) => {
-                written.faults.insert(learnt.server, reason);
-                None
-            }
-            Ok(listing) => {
-                written.faults.remove(&learnt.server);
-                let changes =
-                    listing.changes_since(written.listings.get(&learnt.server).map(|known| &**known))?;
-                written.listings.insert(learnt.server, listing);
-                self.publish(&written);
-                Some(changes)
-            }
-        }
-    }
 }
 
 impl Hub {
@@ -162,6 +105,7 @@ impl Hub {
             policy: Arc::new(Policy::new(config.policy.clone())),
             config: Arc::new(Config { servers: BTreeMap::new(), ..config.clone() }),
             upstreams: BTreeMap::new(),
+            since: Instant::now(),
             companions: BTreeMap::new(),
         };
         let hub = Arc::new(Self {
@@ -191,10 +135,15 @@ impl Hub {
             for (name, server) in &config.servers {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
-                let known = match written.fingerprints.get(&name) {
-                    Some(same) if *same == fingerprint => written.listings.get(&name).cloned(),
-                    _ => self.store.listing(&name, &fingerprint),
+                let is_same = written.fingerprints.get(&name) == Some(&fingerprint);
+                let known = if is_same {
+                    written.listings.get(&name).cloned()
+                } else {
+                    self.store.listing(&name, &fingerprint)
                 };
+                if let Some(fault) = written.faults.get(&name).filter(|_| is_same) {
+                    next.faults.insert(Arc::clone(&name), fault.clone());
+                }
                 next.limits.insert(Arc::clone(&name), server.limits.clone());
                 next.fingerprints.insert(Arc::clone(&name), fingerprint);
                 if let Some(known) = &known {
@@ -219,13 +168,13 @@ impl Hub {
             .upstreams
             .iter()
             .filter(|(name, upstream)| upstreams.get(*name).is_none_or(|new| !Arc::ptr_eq(new, upstream)));
-        for (_, upstream) in replaced {
-            let upstream = Arc::clone(upstream);
+        for upstream in replaced.map(|(_, upstream)| Arc::clone(upstream)) {
             self.in_background(async move { upstream.stop().await });
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
+        let (config, since) = (Arc::new(config), Instant::now());
         *self.settings.write().expect("no holder panics") =
-            Settings { config: Arc::new(config), policy, upstreams, companions: BTreeMap::new() };
+            Settings { config, policy, upstreams, since, companions: BTreeMap::new() };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
@@ -245,6 +194,11 @@ impl Hub {
     /// Returns the configuration in force.
     pub fn config(&self) -> Arc<Config> {
         Arc::clone(&self.settings.read().expect("no holder panics").config)
+    }
+
+    /// Returns for how long the configuration has been in force.
+    pub fn configured_for(&self) -> Duration {
+        self.settings.read().expect("no holder panics").since.elapsed()
     }
 
     /// Returns the catalog as it is now.
@@ -431,7 +385,7 @@ impl Hub {
     ) -> Result<Box<RawValue>, ErrorObject> {
         let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
         let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
-        match policy.admit(tool.id.as_str(), std::time::Instant::now()) {
+        match policy.admit(tool.id.as_str(), Instant::now()) {
             Ok(()) => {}
             Err(refusal @ Refusal::Forbidden { .. }) => {
                 return Err(ErrorObject::invalid_params(refusal.to_string()));
@@ -513,30 +467,6 @@ struct Forget {
 impl Drop for Forget {
     fn drop(&mut self) {
         let _ = self.store.drop_status(std::process::id());
-    }
-}
-
-async fn write_down(
-    mut learning: mpsc::UnboundedReceiver<Learnt>,
-    board: Arc<Board>,
-    store: Arc<Store>,
-    news: broadcast::Sender<News>,
-) {
-    while let Some(learnt) = learning.recv().await {
-        let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
-        // Gathering tens of thousands of tools takes a while; others are served meanwhile.
-        let writing = tokio::task::spawn_blocking(move || {
-            // Kept before it is shown: a hub may end as soon as somebody has seen it.
-            if let Some(it) = board.worth_keeping(&learnt)
-                && let Err(err) = store.keep_listing(&it.server, &it.fingerprint, &it.listing)
-            {
-                tracing::warn!(server = %it.server, "{err}; it will be learnt again after a restart");
-            }
-            if let Some(changes) = board.learn(learnt) {
-                let _ = news.send(News::Catalog(changes));
-            }
-        });
-        let _ = writing.await;
     }
 }
 

@@ -2,15 +2,15 @@
 //!
 //! A child must not outlive the hub, however either of them ends. Each child leads a
 //! process group and carries a marker in its environment that its descendants inherit;
-//! a watchdog process, which notices the hub's death by the end of a pipe, kills what
-//! bears the hub's marker.
+//! a watchdog process is told the groups over a pipe, notices the hub's death by the
+//! pipe's end, and kills the groups and whatever else bears the hub's marker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -80,8 +80,7 @@ pub enum Error {
 pub struct Nursery {
     token: String,
     started: AtomicU64,
-    watchdog_program: Option<PathBuf>,
-    watchdog: Mutex<Option<std::process::Child>>,
+    watchdog: Arc<Mutex<Watchdog>>,
 }
 
 impl Nursery {
@@ -90,7 +89,8 @@ impl Nursery {
         let mut bytes = [0; 12];
         getrandom::fill(&mut bytes).expect("the system has randomness");
         let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { token, started: AtomicU64::new(0), watchdog_program, watchdog: Mutex::new(None) }
+        let watchdog = Watchdog { program: watchdog_program, process: None, groups: BTreeSet::new() };
+        Self { token, started: AtomicU64::new(0), watchdog: Arc::new(Mutex::new(watchdog)) }
     }
 
     /// Starts a child in a process group of its own.
@@ -100,7 +100,7 @@ impl Nursery {
         {
             return Err(Error::NoFolder(folder.to_owned()));
         }
-        self.start_watchdog();
+        self.watchdog.lock().expect("no holder panics").start(&self.token);
         let marker = format!("{}:{}:", self.token, self.started.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(launch.command);
         command
@@ -122,44 +122,74 @@ impl Nursery {
             _ => Error::Refused { command: launch.command.to_owned(), source },
         })?;
         let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(group) = group {
+            self.watchdog.lock().expect("no holder panics").add(group.as_raw_pid());
+        }
         Ok(Child {
             stdin: process.stdin.take(),
             stdout: process.stdout.take(),
             stderr: process.stderr.take(),
-            remains: Remains { group, marker },
+            remains: Remains { group, marker, watchdog: Arc::clone(&self.watchdog) },
             process,
         })
     }
+}
 
-    fn start_watchdog(&self) {
-        let Some(program) = &self.watchdog_program else { return };
-        let mut watchdog = self.watchdog.lock().expect("no holder panics");
-        if watchdog.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
+/// The process that outlives the hub for a moment, and what it has to know.
+#[derive(Debug)]
+struct Watchdog {
+    program: Option<PathBuf>,
+    process: Option<std::process::Child>,
+    /// The process groups of the children that may run.
+    groups: BTreeSet<i32>,
+}
+
+impl Watchdog {
+    /// Starts it unless it runs.
+    fn start(&mut self, token: &str) {
+        let Some(program) = &self.program else { return };
+        if self.process.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
             return;
         }
         let mut command = std::process::Command::new(program);
-        command
-            .args(["watchdog", &self.token])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.args(["watchdog", token]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // A Ctrl-C in the terminal reaches the hub's group; the watchdog must survive it.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         match command.spawn() {
-            Ok(child) => *watchdog = Some(child),
+            Ok(child) => self.process = Some(child),
             Err(err) => {
-                tracing::warn!("the watchdog did not start ({err}); children may outlive a killed hub")
+                tracing::warn!("the watchdog did not start ({err}); children may outlive a killed hub");
             }
+        }
+        for group in self.groups.clone() {
+            self.tell(&format!("+{group}\n"));
+        }
+    }
+
+    fn add(&mut self, group: i32) {
+        self.groups.insert(group);
+        self.tell(&format!("+{group}\n"));
+    }
+
+    fn remove(&mut self, group: i32) {
+        self.groups.remove(&group);
+        self.tell(&format!("-{group}\n"));
+    }
+
+    fn tell(&mut self, line: &str) {
+        if let Some(stdin) = self.process.as_mut().and_then(|process| process.stdin.as_mut()) {
+            // One that died is replaced with the next child, and told everything then.
+            let _ = stdin.write_all(line.as_bytes());
         }
     }
 }
 
-impl Drop for Nursery {
+impl Drop for Watchdog {
     fn drop(&mut self) {
-        if let Some(mut watchdog) = self.watchdog.lock().expect("no holder panics").take() {
+        if let Some(mut process) = self.process.take() {
             // Closing its input is what ends it; waiting leaves no zombie.
-            drop(watchdog.stdin.take());
-            let _ = watchdog.wait();
+            drop(process.stdin.take());
+            let _ = process.wait();
         }
     }
 }
@@ -215,6 +245,7 @@ impl Child {
 struct Remains {
     group: Option<Pid>,
     marker: String,
+    watchdog: Arc<Mutex<Watchdog>>,
 }
 
 impl Remains {
@@ -229,6 +260,10 @@ impl Drop for Remains {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
         kill_marked(&self.marker);
+        if let Some(group) = self.group {
+            // The number may be another's from now on.
+            self.watchdog.lock().expect("no holder panics").remove(group.as_raw_pid());
+        }
     }
 }
 
@@ -254,11 +289,22 @@ fn kill_marked(marker: &str) -> usize {
     killed
 }
 
-/// The watchdog's whole life: waits until `hub` (a pipe from the hub) ends, then kills what it left.
+/// The watchdog's whole life: hears of process groups until `hub` (a pipe from the hub) ends, then kills
+/// what the hub left.
 pub fn watch(token: &str, mut hub: impl BufRead) {
+    let mut groups = BTreeSet::new();
     let mut line = String::new();
     while hub.read_line(&mut line).is_ok_and(|read| read > 0) {
+        match (line.get(..1), line.get(1..).and_then(|number| number.trim().parse::<i32>().ok())) {
+            (Some("+"), Some(group)) => drop(groups.insert(group)),
+            (Some("-"), Some(group)) => drop(groups.remove(&group)),
+            _ => {}
+        }
         line.clear();
+    }
+    // A child may have started others without the marker; they are still in its group.
+    for group in groups.into_iter().filter_map(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
     // A child that was being started when the hub died bears no marker until it has
     // replaced its image, so one clean look proves nothing.
@@ -290,19 +336,22 @@ impl Log {
     pub fn open(path: PathBuf, secrets: impl IntoIterator<Item = String>) -> Self {
         let written = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         // Short values are words such as `true` or a port; hiding them would hide everything.
-        let secrets = secrets.into_iter().filter(|value| value.len() >= 6).collect();
+        let mut secrets: Vec<String> = secrets.into_iter().filter(|value| value.len() >= 6).collect();
+        // One secret may begin with another; the longer one is hidden first, or its rest would show.
+        secrets.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self { path, secrets, written }
     }
 
     /// Appends a line. A full disk loses log lines and nothing else.
     pub fn line(&mut self, line: &[u8]) {
-        let cut = &line[..line.len().min(LOG_LINE_BYTES)];
-        let mut text = String::from_utf8_lossy(cut).into_owned();
+        // Secrets go before the line is cut: a part of one would not be recognised.
+        let mut text = String::from_utf8_lossy(line).into_owned();
         for secret in &self.secrets {
             if text.contains(secret) {
                 text = text.replace(secret, "***");
             }
         }
+        text.truncate(text.floor_char_boundary(LOG_LINE_BYTES));
         text.push('\n');
         if self.written + text.len() as u64 > LOG_BYTES {
             let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::seal::digest;
@@ -59,20 +59,20 @@ pub struct ServerStatus {
 }
 
 impl Store {
-    /// Opens the store of a folder. A damaged file is put aside; an unwritable folder keeps nothing.
+    /// Opens the store of a folder. A damaged file is put aside; an unwritable folder keeps nothing new.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("toolyard.db");
         let connection = std::fs::create_dir_all(folder).map_err(|err| err.to_string()).and_then(|()| {
             connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
         });
         let connection = connection.unwrap_or_else(|err| {
+            let readable = read_only(&path);
+            let what = if readable.is_ok() { "nothing new" } else { "nothing" };
             tracing::warn!(
-                "nothing will be remembered: the store at `{}` does not open: {err}",
+                "{what} will be remembered: the store at `{}` cannot be written: {err}",
                 path.display()
             );
-            let memory = Connection::open_in_memory().expect("memory is there");
-            prepare(&memory).expect("the schema is valid");
-            memory
+            readable.unwrap_or_else(|_| in_memory())
         });
         Self { path, connection: Mutex::new(connection) }
     }
@@ -125,11 +125,46 @@ impl Store {
         all.filter(|status| is_alive(status.pid)).collect()
     }
 
-    fn write(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), Error> {
-        let connection = self.connection.lock().expect("no holder panics");
-        let written = connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+    fn write(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<(), Error> {
+        let mut connection = self.connection.lock().expect("no holder panics");
+        let attempt = |connection: &Connection| {
+            connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values))
+        };
+        let mut written = attempt(&connection);
+        if let Err(err) = &written
+            && is_damage(err)
+        {
+            // Closed before its files are moved: closing removes a journal by its name.
+            drop(std::mem::replace(&mut *connection, in_memory()));
+            written = reopen_damaged(&self.path, err).and_then(|reopened| {
+                *connection = reopened;
+                attempt(&connection)
+            });
+        }
         written.map(drop).map_err(|source| Error { path: self.path.clone(), source })
     }
+}
+
+fn in_memory() -> Connection {
+    let memory = Connection::open_in_memory().expect("memory is there");
+    prepare(&memory).expect("the schema is valid");
+    memory
+}
+
+/// Opens a store of which nothing can be written, not even the journal.
+fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let mut address =
+        url::Url::from_file_path(path).map_err(|()| rusqlite::Error::InvalidPath(path.to_owned()))?;
+    address.set_query(Some("immutable=1"));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(address.as_str(), flags)?;
+    connection.query_row("SELECT count(*) FROM server", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn is_damage(err: &rusqlite::Error) -> bool {
+    let code = err.sqlite_error_code();
+    matches!(code, Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt))
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -151,13 +186,16 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Only a file that is no database is put aside; a full disk or a lock leaves it alone.
 fn reopen_damaged(path: &Path, err: &rusqlite::Error) -> rusqlite::Result<Connection> {
-    let code = err.sqlite_error_code();
-    if !matches!(code, Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)) {
+    if !is_damage(err) {
         return connect(path);
     }
     let aside = path.with_extension(format!("damaged-{}", now()));
     tracing::warn!("the store was damaged and is now `{}`; learning starts anew", aside.display());
-    let _ = std::fs::rename(path, aside);
+    // The journal goes along: with a new database it would be taken for that one's own.
+    for suffix in ["-wal", "-shm", ""] {
+        let beside = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        let _ = std::fs::rename(beside(path), beside(&aside));
+    }
     connect(path)
 }
 

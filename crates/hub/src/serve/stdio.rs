@@ -78,7 +78,7 @@ struct Desk {
     modern: InFlight,
     slots: Arc<Semaphore>,
     has_session: AtomicBool,
-    /// Told when the client opens its session.
+    /// Told when the client knows that its session is open; nothing is announced to it before.
     opened: Notify,
     lines: mpsc::Sender<String>,
 }
@@ -103,8 +103,10 @@ impl Desk {
                 }
             }
             Ok(Message::Notification { method, params }) => {
-                if method == "notifications/cancelled" {
-                    self.modern.cancel(params.as_deref());
+                match method.as_str() {
+                    "notifications/cancelled" => self.modern.cancel(params.as_deref()),
+                    "notifications/initialized" => self.opened.notify_one(),
+                    _ => {}
                 }
                 self.session.notified(&method, params.as_deref()).await;
             }
@@ -151,13 +153,15 @@ impl Desk {
         if method == "initialize" {
             self.session.introduce(Session::introduced(&params, era::fresh_principal()));
             self.has_session.store(true, Ordering::Relaxed);
-            self.opened.notify_one();
             let hub = &self.session.reception.hub;
             hub.set_sole_client(Some(self.session.caller(None)));
             hub.welcome(&self.session.client());
         } else if method != "ping" && !self.has_session.load(Ordering::Relaxed) {
             let message = "the session is not open: send `initialize` first, or the `_meta` of 2026-07-28 with each request";
             return Err(ErrorObject::new(ErrorObject::INVALID_REQUEST, message));
+        } else if method != "ping" {
+            // Some clients never say that they are ready; whoever asks is.
+            self.opened.notify_one();
         }
         Ok(self.session.request(id.clone(), method, params, None))
     }

@@ -1,7 +1,9 @@
 //! What clients want to hear about.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,8 +15,10 @@ use super::answer::Request;
 use super::{Reception, View, offers};
 use crate::caller::{Answer, Caller, Era};
 use crate::config::Surface;
+use crate::hub::Hub;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
-use crate::upstream::{Changes, Failure, News, Repeat, Upstream};
+use crate::upstream::link::Link;
+use crate::upstream::{Changes, Failure, News};
 
 /// A server's resource.
 pub(crate) type Watched = (Arc<str>, String);
@@ -23,7 +27,7 @@ pub(crate) type Watched = (Arc<str>, String);
 #[derive(Debug)]
 pub(crate) struct Watch {
     clients: usize,
-    /// Holds the stream of a modern server open.
+    /// Subscribes again when the server was restarted, and holds the stream of a modern one open.
     listening: JoinHandle<()>,
 }
 
@@ -96,12 +100,7 @@ impl Reception {
             return None;
         }
         let (taken, answer) = oneshot::channel();
-        let (hub, (server, uri)) = (Arc::clone(&self.hub), watched.clone());
-        let listening = tokio::spawn(async move {
-            if let Some(upstream) = hub.upstream(&server) {
-                subscribe(&upstream, &uri, taken).await;
-            }
-        });
+        let listening = tokio::spawn(keep_watching(Arc::clone(&self.hub), watched.clone(), taken));
         all.insert(watched.clone(), Watch { clients: 1, listening });
         Some(answer)
     }
@@ -114,38 +113,72 @@ impl Reception {
             return;
         }
         let Some(watch) = all.remove(watched) else { return };
-        if !watch.listening.is_finished() {
-            // The stream of a modern server ends with its request.
-            watch.listening.abort();
-            return;
-        }
+        // The stream of a modern server ends with its request; others are told.
+        watch.listening.abort();
         let (hub, (server, uri)) = (Arc::clone(&self.hub), watched.clone());
-        if let (Some(upstream), Ok(runtime)) = (hub.upstream(&server), tokio::runtime::Handle::try_current())
+        let link = hub.upstream(&server).and_then(|upstream| upstream.running());
+        let speaks = link.as_ref().and_then(|link| link.peer.get()).map(|peer| peer.era);
+        if let (Some(link), Some(Era::Session), Ok(runtime)) =
+            (link, speaks, tokio::runtime::Handle::try_current())
         {
             runtime.spawn(async move {
                 let mut params = Fields::default();
                 params.set("uri", raw(&uri));
                 let nobody = Arc::new(Caller::nobody());
-                let _ = upstream.request("resources/unsubscribe", params, &nobody, Repeat::Safe).await;
+                let _ = link.request("resources/unsubscribe", params, &nobody, GOODBYE).await;
             });
         }
     }
 }
 
-/// Subscribes in the way of the server's era, and says when that is done. At a modern server the
+/// Says whether a server has taken a subscription.
+type Taken = oneshot::Sender<Result<(), Failure>>;
+
+/// Subscribes at the server, and again whenever it was started anew. The first time it says how that went.
+async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
+    let mut taken = Some(taken);
+    // A server whose configuration changes is another one of the same name, so it is looked up each time.
+    while let Some(upstream) = hub.upstream(&server) {
+        let mut changes = upstream.changes();
+        let first = taken.take();
+        // The first time it is worth starting the server; later whoever needs it does.
+        let link = match &first {
+            Some(_) => upstream.link().await.map(Some),
+            None => Ok(upstream.running()),
+        };
+        let limit = upstream.config.limits.call;
+        drop(upstream);
+        match (link, first) {
+            (Ok(Some(link)), first) => {
+                let _watching = WatchedLink::new(&link);
+                let is_first = first.is_some();
+                if !subscribe(&link, &uri, limit, first).await && is_first {
+                    return;
+                }
+                link.closed().await;
+            }
+            (Err(failure), Some(first)) => return drop(first.send(Err(failure))),
+            (Ok(None) | Err(_), _) if changes.changed().await.is_ok() => {}
+            (Ok(None) | Err(_), _) => tokio::time::sleep(GOODBYE).await,
+        }
+    }
+}
+
+/// Subscribes in the way of the server's era; returns whether the server took it. At a modern server the
 /// subscription lasts as long as this does.
-async fn subscribe(upstream: &Upstream, uri: &str, taken: oneshot::Sender<Result<(), Failure>>) {
-    let link = match upstream.link().await {
-        Ok(link) => link,
-        Err(failure) => return drop(taken.send(Err(failure))),
-    };
+async fn subscribe(link: &Arc<Link>, uri: &str, limit: Duration, taken: Option<Taken>) -> bool {
     let nobody = Arc::new(Caller::nobody());
-    let limit = upstream.config.limits.call;
+    let tell = |outcome: Result<(), Failure>| {
+        let is_taken = outcome.is_ok();
+        if let Some(taken) = taken {
+            let _ = taken.send(outcome);
+        }
+        is_taken
+    };
     if link.peer.get().is_some_and(|peer| peer.era == Era::Session) {
         let mut params = Fields::default();
         params.set("uri", raw(&uri));
-        let answer = link.request("resources/subscribe", params, &nobody, limit).await;
-        return drop(taken.send(answer.map(drop)));
+        return tell(link.request("resources/subscribe", params, &nobody, limit).await.map(drop));
     }
     let params = raw(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
     let params = Fields::parse(Some(&params)).unwrap_or_default();
@@ -157,14 +190,35 @@ async fn subscribe(upstream: &Upstream, uri: &str, taken: oneshot::Sender<Result
         // A server that does not say so may listen all the same.
         () = tokio::time::sleep(limit) => None,
     };
-    let is_over = first.is_some();
-    drop(taken.send(first.unwrap_or(Ok(()))));
-    if !is_over {
-        let _ = listening.await;
+    match first {
+        Some(outcome) => tell(outcome),
+        None => {
+            tell(Ok(()));
+            let _ = listening.await;
+            true
+        }
     }
 }
 
-const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(365 * 24 * 3600);
+/// Keeps a server from being idle while something of it is watched.
+struct WatchedLink(Arc<Link>);
+
+impl WatchedLink {
+    fn new(link: &Arc<Link>) -> Self {
+        link.watchers.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(link))
+    }
+}
+
+impl Drop for WatchedLink {
+    fn drop(&mut self) {
+        self.0.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Time for a server to take note that nobody watches any more.
+const GOODBYE: Duration = Duration::from_secs(5);
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     match &request.view {

@@ -23,14 +23,16 @@ const MOST_FOUND: usize = 50;
 /// Characters of a tool's description in one line.
 const LINE_CHARS: usize = 110;
 
-/// How long the first list of a new configuration waits for servers that were never reached.
-const FIRST_LIST: Duration = Duration::from_millis(1500);
+/// How long after a new configuration a list still waits for servers that were never reached.
+const FIRST_LIST: Duration = Duration::from_secs(1);
 
 /// Returns the tools of the client's surface.
 pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     let hub = &request.reception.hub;
     if request.view.surface(hub, &request.caller) == Surface::All {
-        hub.first_heard(FIRST_LIST, |upstream| request.view.shows(&upstream.name)).await;
+        // A server that takes long, or never starts, delays only who comes first.
+        let patience = FIRST_LIST.saturating_sub(hub.configured_for());
+        hub.first_heard(patience, |upstream| request.view.shows(&upstream.name)).await;
     }
     let tools: Vec<Box<RawValue>> = match request.view.surface(hub, &request.caller) {
         Surface::All => {

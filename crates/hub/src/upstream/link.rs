@@ -29,13 +29,21 @@ const STORM: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) enum Wire {
     /// Lines to a child's standard input.
-    Lines(mpsc::Sender<String>),
+    Lines(mpsc::Sender<Outgoing>),
     /// One HTTP request per message.
     Http(HttpWire),
     /// An event stream for answers, HTTP requests for the rest.
     Sse(SseWire),
     /// A built-in server.
     Builtin(Arc<toolyard_packs::Pack>),
+}
+
+/// A line on its way to a child.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) line: String,
+    /// The request that it is, if it is one.
+    pub(crate) id: Option<u64>,
 }
 
 /// What the other side said about itself.
@@ -59,6 +67,8 @@ pub(crate) struct Link {
     /// Told to end the connection.
     pub(crate) stop: Notify,
     pub(crate) wire: Wire,
+    /// How many resources of the server are watched.
+    pub(crate) watchers: AtomicUsize,
     audience: Audience,
     announced: Mutex<Option<(Changes, Instant)>>,
     asked: AtomicU64,
@@ -78,6 +88,7 @@ struct Pending {
     /// The caller's own token, to be put back into progress notifications.
     progress_token: Option<Box<RawValue>>,
     patience: Arc<Patience>,
+    sent: Sent,
 }
 
 /// How long a call may still take.
@@ -121,6 +132,7 @@ impl Link {
             peer: OnceLock::new(),
             stale: Arc::new(Notify::new()),
             stop: Notify::new(),
+            watchers: AtomicUsize::new(0),
             announced: Mutex::new(None),
             asked: AtomicU64::new(1),
             pending: Mutex::new(HashMap::new()),
@@ -146,12 +158,16 @@ impl Link {
         let patience = Arc::new(Patience::new(limit));
         let (params, progress_token) = self.prepare(id, method, params, caller);
         let (reply, answer) = oneshot::channel();
-        let pending =
-            Pending { reply, caller: Arc::clone(caller), progress_token, patience: Arc::clone(&patience) };
+        // What waits in the queue of a child was not sent yet.
+        let sent = if matches!(self.wire, Wire::Lines(_)) { Sent::No } else { Sent::Perhaps };
+        let (caller, own_patience) = (Arc::clone(caller), Arc::clone(&patience));
+        let pending = Pending { reply, caller, progress_token, patience: own_patience, sent };
+        self.pending.lock().expect("no holder panics").insert(id, pending);
+        // Looked at after the insertion: whoever closes the link ends what is pending after that.
         if let Some(reason) = self.closed_because() {
+            self.pending.lock().expect("no holder panics").remove(&id);
             return Err(self.closed_failure(reason, Sent::No));
         }
-        self.pending.lock().expect("no holder panics").insert(id, pending);
         let mut in_flight = InFlight { link: self, id, answered: false };
         let raw_params = raw(&params);
         let line = request_line(&Id::number(id), method, Some(&raw_params));
@@ -178,9 +194,8 @@ impl Link {
         };
         match &self.wire {
             Wire::Lines(lines) => {
-                if lines.send(line).await.is_err() {
-                    return Err(self.closed_failure("it closed its input".into(), Sent::No));
-                }
+                // A queue that nobody empties any more belongs to a link that is about to close, which answers.
+                let _ = lines.send(Outgoing { line, id: Some(id) }).await;
                 answer.await.unwrap_or_else(|_| Err(dropped()))
             }
             Wire::Http(http) => tokio::select! {
@@ -208,7 +223,7 @@ impl Link {
     async fn send(self: &Arc<Self>, line: String) {
         match &self.wire {
             Wire::Lines(lines) => {
-                let _ = lines.send(line).await;
+                let _ = lines.send(Outgoing { line, id: None }).await;
             }
             Wire::Http(http) => {
                 if let Err(failure) = http.post(self, line, None, None).await {
@@ -258,14 +273,23 @@ impl Link {
     /// Takes one line from the server.
     pub(crate) fn receive_frame(self: &Arc<Self>, frame: Frame, scope: Option<u64>) {
         match frame {
-            Frame::Line(line) => match Message::parse(&line) {
-                Ok(message) => self.receive(message, scope),
-                Err(err) => {
-                    tracing::debug!(server = %self.server, "a line from the server was ignored: {err}")
-                }
-            },
+            Frame::Line(line) => self.receive_line(&line, scope),
             Frame::Rejected { id, excess } => {
                 self.reject(id.as_ref().and_then(Id::as_number).or(scope), excess)
+            }
+        }
+    }
+
+    fn receive_line(self: &Arc<Self>, line: &[u8], scope: Option<u64>) {
+        // A few bytes that are no UTF-8 must not cost a whole listing or result.
+        match Message::parse(String::from_utf8_lossy(line).as_bytes()) {
+            Ok(message) => self.receive(message, scope),
+            Err(err) => {
+                tracing::debug!(server = %self.server, "a line from the server was ignored: {err}");
+                // An answer that cannot be read is still the answer: its call need not wait for a better one.
+                if let Some(id) = answered_id(line) {
+                    self.settle(id, Err(self.senseless(err.to_string())));
+                }
             }
         }
     }
@@ -282,7 +306,15 @@ impl Link {
         match message {
             Message::Response { id, outcome } => {
                 let Some(id) = id.as_number() else { return };
-                self.settle(id, outcome.map_err(Failure::Refused));
+                let outcome = outcome.map_err(Failure::Refused).and_then(|result| {
+                    let is_object = result.get().starts_with('{');
+                    if is_object {
+                        Ok(result)
+                    } else {
+                        Err(self.senseless("its result is not an object".to_owned()))
+                    }
+                });
+                self.settle(id, outcome);
             }
             Message::Notification { method, params } => self.hear(&method, params, scope),
             Message::Request { id, method, params } => self.asked_by_server(id, method, params, scope),
@@ -420,7 +452,14 @@ impl Link {
         });
         let pending = std::mem::take(&mut *self.pending.lock().expect("no holder panics"));
         for (_, pending) in pending {
-            let _ = pending.reply.send(Err(self.closed_failure(Arc::clone(&reason), Sent::Perhaps)));
+            let _ = pending.reply.send(Err(self.closed_failure(Arc::clone(&reason), pending.sent)));
+        }
+    }
+
+    /// Notes that a request is with the server, or at least beyond our reach.
+    pub(crate) fn is_sent(&self, id: u64) {
+        if let Some(pending) = self.pending.lock().expect("no holder panics").get_mut(&id) {
+            pending.sent = Sent::Perhaps;
         }
     }
 
@@ -435,14 +474,26 @@ impl Link {
         self.closed.borrow().clone()
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether nobody waits for an answer or watches a resource. What the hub asks on its own behalf
+    /// does not count: its subscription to changes lasts as long as the connection.
     pub(crate) fn is_idle(&self) -> bool {
-        self.pending.lock().expect("no holder panics").is_empty()
+        let pending = self.pending.lock().expect("no holder panics");
+        self.watchers.load(Ordering::Relaxed) == 0 && pending.values().all(|it| it.caller.is_nobody())
+    }
+
+    fn senseless(&self, what: String) -> Failure {
+        Failure::Senseless { server: Arc::clone(&self.server), what }
     }
 
     fn closed_failure(&self, reason: Arc<str>, sent: Sent) -> Failure {
         Failure::Closed { server: Arc::clone(&self.server), reason, sent }
     }
+}
+
+/// Returns the id of a message that cannot be read but looks like an answer.
+fn answered_id(line: &[u8]) -> Option<u64> {
+    let is_request = line.windows(8).any(|part| part == b"\"method\"");
+    (!is_request).then(|| crate::frame::id_of(line)).flatten().as_ref().and_then(Id::as_number)
 }
 
 /// The hub's own identity towards servers, when no client stands behind a request.
@@ -493,7 +544,8 @@ impl Drop for InFlight<'_> {
             raw(&serde_json::json!({ "requestId": self.id, "reason": "the caller no longer waits" }));
         let link = Arc::clone(self.link);
         if let Wire::Lines(lines) = &link.wire {
-            let _ = lines.try_send(notification_line("notifications/cancelled", Some(&params)));
+            let line = notification_line("notifications/cancelled", Some(&params));
+            let _ = lines.try_send(Outgoing { line, id: None });
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

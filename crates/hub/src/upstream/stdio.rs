@@ -7,9 +7,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::Audience;
-use super::link::{Link, Wire};
+use super::link::{Link, Outgoing, Wire};
 use crate::frame::{Bounds, Frames};
 use crate::process::{Child, Error, Launch, Log, Nursery};
 
@@ -41,33 +42,61 @@ pub(crate) fn connect(
 async fn tend(
     link: Arc<Link>,
     mut child: Child,
-    (stdin, queue): (ChildStdin, mpsc::Receiver<String>),
+    (stdin, queue): (ChildStdin, mpsc::Receiver<Outgoing>),
     stdout: ChildStdout,
     logging: impl Future<Output = ()>,
 ) {
-    let reason = {
-        let reading = read(&link, stdout);
-        let mut reading = std::pin::pin!(reading);
-        let writing = write(stdin, queue);
-        let background = async { tokio::join!(writing, logging) };
-        let mut background = std::pin::pin!(background);
+    let mut reading = std::pin::pin!(read(&link, stdout));
+    let mut logging = std::pin::pin!(logging);
+    // Boxed to be dropped before the rest: that is what closes the child's input.
+    let mut writing = Box::pin(write(&link, stdin, queue));
+    let mut is_logged = false;
+    let end = loop {
         tokio::select! {
-            () = link.stop.notified() => "it was stopped".to_owned(),
-            ended = child.ended() => {
-                // What it wrote before it ended may still be in the pipe, and a
-                // descendant may hold the pipe open for ever.
-                let _ = tokio::time::timeout(LAST_WORDS, reading).await;
-                ended
-            }
-            () = &mut reading => match tokio::time::timeout(LAST_WORDS, child.ended()).await {
-                Ok(ended) => ended,
-                Err(_) => "it closed its output".to_owned(),
-            },
-            _ = &mut background => unreachable!("the log ends only with the child's streams, which `child.ended` precedes"),
+            () = link.stop.notified() => break End::Stopped,
+            how = child.ended() => break End::Exited(how),
+            () = &mut reading => break End::Mute,
+            () = &mut writing => break End::Deaf,
+            () = &mut logging, if !is_logged => is_logged = true,
+        }
+    };
+    // From here on callers are told that what they send does not arrive.
+    drop(writing);
+    let log_rest = std::pin::pin!(async {
+        if !is_logged {
+            logging.await;
+        }
+    });
+    // What it wrote before it ended may still be in the pipes, and a descendant may hold them open for ever.
+    let reason = match end {
+        End::Stopped => "it was stopped".to_owned(),
+        End::Exited(how) => {
+            let _ = timeout(LAST_WORDS, async { tokio::join!(reading, log_rest) }).await;
+            how
+        }
+        End::Deaf => {
+            let how = timeout(LAST_WORDS, child.ended()).await;
+            let _ = timeout(LAST_WORDS, async { tokio::join!(reading, log_rest) }).await;
+            how.unwrap_or_else(|_| "it closed its input".to_owned())
+        }
+        End::Mute => {
+            let how = timeout(LAST_WORDS, child.ended()).await;
+            let _ = timeout(LAST_WORDS, log_rest).await;
+            how.unwrap_or_else(|_| "it closed its output".to_owned())
         }
     };
     link.close(&reason);
     child.stop().await;
+}
+
+/// How a connection ended.
+enum End {
+    Stopped,
+    Exited(String),
+    /// It does not take input any more, and is perhaps gone.
+    Deaf,
+    /// Its output ended, and it perhaps with it.
+    Mute,
 }
 
 async fn read(link: &Arc<Link>, stdout: ChildStdout) {
@@ -78,13 +107,15 @@ async fn read(link: &Arc<Link>, stdout: ChildStdout) {
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
-    while let Some(mut line) = queue.recv().await {
+/// Returns when the child does not take input any more.
+async fn write(link: &Link, mut stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
+    while let Some(Outgoing { mut line, id }) = queue.recv().await {
         line.push('\n');
         if stdin.write_all(line.as_bytes()).await.is_err() {
-            break;
+            return;
+        }
+        if let Some(id) = id {
+            link.is_sent(id);
         }
     }
-    // A broken pipe shows as the child's end; until then nothing more can be said to it.
-    std::future::pending::<()>().await;
 }

@@ -1,0 +1,92 @@
+//! What servers offer, written by one task and shown to everybody as a snapshot.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{broadcast, mpsc, watch};
+
+use crate::config::Limits;
+use crate::live::Snapshot;
+use crate::store::{Store, fingerprint};
+use crate::upstream::{Changes, Learnt, Listing, News};
+
+/// Where the one snapshot is written.
+#[derive(Debug)]
+pub(super) struct Board {
+    pub(super) written: Mutex<Written>,
+    pub(super) snapshot: watch::Sender<Arc<Snapshot>>,
+}
+
+/// What the snapshot is made from.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) listings: BTreeMap<Arc<str>, Arc<Listing>>,
+    pub(super) limits: BTreeMap<Arc<str>, Limits>,
+    pub(super) fingerprints: BTreeMap<Arc<str>, String>,
+    /// Why a server's offer could not be learnt the last time.
+    pub(super) faults: BTreeMap<Arc<str>, String>,
+    /// How often something was learnt of a server, for those who wait until it is written.
+    pub(super) heard: BTreeMap<Arc<str>, u64>,
+}
+
+impl Board {
+    /// Makes what is written known to everybody.
+    pub(super) fn publish(&self, written: &Written) {
+        self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
+    }
+
+    /// Takes what was learnt. It is stored before it is shown: what a client has seen is known after a restart.
+    fn learn(&self, learnt: Learnt, store: &Store) -> Option<Changes> {
+        let fingerprint = fingerprint(&learnt.transport);
+        // A server that was replaced meanwhile may still be heard, but does not count.
+        let counts = |written: &Written| written.fingerprints.get(&learnt.server) == Some(&fingerprint);
+        let changes = match &learnt.listing {
+            Ok(listing) => {
+                let written = self.written.lock().expect("no holder panics");
+                let known = written.listings.get(&learnt.server).filter(|_| counts(&written));
+                listing.changes_since(known.map(|known| &**known))
+            }
+            Err(_) => None,
+        };
+        if let (Ok(listing), Some(_)) = (&learnt.listing, &changes)
+            && let Err(err) = store.keep_listing(&learnt.server, &fingerprint, listing)
+        {
+            tracing::warn!(server = %learnt.server, "{err}; it will be learnt again after a restart");
+        }
+        let mut written = self.written.lock().expect("no holder panics");
+        if !counts(&written) {
+            return None;
+        }
+        *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
+        match learnt.listing {
+            Err(reason) => drop(written.faults.insert(learnt.server, reason)),
+            Ok(listing) => {
+                written.faults.remove(&learnt.server);
+                if changes.is_some() {
+                    written.listings.insert(learnt.server, listing);
+                    self.publish(&written);
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// Writes down what servers tell, until no server is left that could.
+pub(super) async fn write_down(
+    mut learning: mpsc::UnboundedReceiver<Learnt>,
+    board: Arc<Board>,
+    store: Arc<Store>,
+    news: broadcast::Sender<News>,
+) {
+    while let Some(learnt) = learning.recv().await {
+        let (board, store, news) = (Arc::clone(&board), Arc::clone(&store), news.clone());
+        // Gathering tens of thousands of tools takes a while; others are served meanwhile.
+        let writing = tokio::task::spawn_blocking(move || {
+            if let Some(changes) = board.learn(learnt, &store) {
+                let _ = news.send(News::Catalog(changes));
+            }
+        });
+        let _ = writing.await;
+    }
+}
