@@ -410,7 +410,7 @@ mod tests {
             Message::Response { outcome, .. } => {
                 outcome.map(|raw| raw.get().to_owned()).map_err(|err| err.code)
             }
-            other => panic!("{other:?}"),
+            other @ (Message::Request { .. } | Message::Notification { .. }) => panic!("{other:?}"),
         };
         assert_eq!(parsed(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok("null".to_owned()));
         assert_eq!(parsed(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-1}}"#), Err(-1));

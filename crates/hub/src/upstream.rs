@@ -9,7 +9,7 @@ use tokio::sync::broadcast;
 
 use crate::caller::Caller;
 use crate::frame::Excess;
-use crate::jsonrpc::{ErrorObject, Fields};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
 
 pub(crate) mod link; //      requests and answers over any transport
 pub(crate) mod stdio; //     a child's standard streams
@@ -187,9 +187,19 @@ impl Audience {
         for (name, settings) in capabilities.iter() {
             // Roots belong to one client; several clients' would contradict one another.
             let is_sole = self.sole.lock().expect("no holder panics").is_some();
-            if matches!(name, "elicitation" | "sampling") || (name == "roots" && is_sole) {
-                abilities.set(name, settings.to_owned());
+            let parts: &[&str] = match name {
+                "elicitation" => &["form", "url"],
+                "sampling" => &["tools", "context"],
+                "roots" if is_sole => &[],
+                _ => continue,
+            };
+            // Every server hears of it, so a client's own words do not go in: only what they mean.
+            let Ok(given) = Fields::parse(Some(settings)) else { continue };
+            let mut meant = abilities.object(name);
+            for part in parts.iter().filter(|part| given.read::<Fields>(part).is_some()) {
+                meant.set(part, raw(&Fields::default()));
             }
+            abilities.set(name, raw(&meant));
         }
         self.ability_count.store(abilities.iter().count(), Ordering::Release);
     }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::raw::{self, JSON, Reply, ask, initialize, modern, open_session, post, send};
+use crate::raw::{JSON, Line, Reply, ask, initialize, modern, open_session, post, send};
 use crate::scripted::{self, GREETING};
-use crate::yard::{SOON, Served, Yard, good};
+use crate::yard::{Served, Yard, good};
 
 const NEW: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
 
@@ -93,32 +93,25 @@ async fn more_than_can_be_served_at_once_gets_503_and_the_rest_goes_on() {
         let yard = yard.learnt().await;
         let served = yard.http(&[]);
         let url = served.at(profile);
-        let tool = |name: &str| if profile.is_empty() { format!("good__{name}") } else { name.to_owned() };
+        let tool = if profile.is_empty() { "good__progress" } else { "progress" };
         let session = open_session(&url, &[], json!({})).await;
         let headers = [("mcp-session-id", session.as_str())];
-        let hang = [1, 2].map(|id| {
-            let params = json!({"name": tool("hang"), "arguments": {}});
-            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
-        });
-        let mut hanging = Vec::new();
-        for message in &hang {
-            let mut stream = raw::connect(&url).await;
-            let all = [&JSON[..], &headers].concat();
-            let bytes = raw::request(&url, "POST", &all, message.to_string().as_bytes());
-            tokio::io::AsyncWriteExt::write_all(&mut stream, &bytes).await.unwrap();
-            hanging.push(stream);
+        let all = [&JSON[..], &headers].concat();
+        let mut running = Vec::new();
+        for id in [1, 2] {
+            let arguments = json!({"steps": 100, "ms": 20});
+            let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+            let mut line = Line::open(&url, "POST", &all, &call.to_string()).await;
+            assert_eq!(line.message().await.unwrap()["method"], "notifications/progress");
+            running.push(line);
         }
-        let refused = testkit::wait_for(SOON, async || {
-            let reply = post(&url, &headers, &ask("ping", json!({}))).await;
-            (reply.status == 503).then_some(reply)
-        });
-        assert_eq!(refused.await.header("retry-after"), Some("1"), "{profile}");
-        // The hanging calls end at their limit, and their places are free again.
-        testkit::wait_for(SOON, async || {
-            let reply = post(&url, &headers, &ask("ping", json!({}))).await;
-            (reply.status == 200).then_some(())
-        })
-        .await;
+        let refused = post(&url, &headers, &ask("ping", json!({}))).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{profile}");
+        for mut line in running {
+            while line.message().await.is_some() {}
+        }
+        assert_eq!(post(&url, &headers, &ask("ping", json!({}))).await.status, 200, "{profile}");
     }
 }
 

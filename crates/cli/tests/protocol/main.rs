@@ -1,5 +1,8 @@
 //! The hub as clients and servers meet it: the real binary, in both eras of the protocol.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails, in what it shares with others too")]
+#![expect(clippy::needless_pass_by_value, reason = "tests write JSON where they pass it")]
+
 mod yard; //        a hub in a folder of its own
 mod raw; //         HTTP by hand
 mod scripted; //    servers that say exactly what a test writes down

@@ -251,6 +251,30 @@ async fn a_listener_over_http_is_acknowledged_first_and_ends_with_the_hub() {
     ended.await.unwrap();
 }
 
+#[tokio::test]
+async fn a_line_that_is_no_message_is_refused_and_the_next_one_is_answered() {
+    let yard = Yard::of(json!({"time": {"builtin": "time"}})).learnt().await;
+    let client = yard.stdio(&["--surface", "all"]);
+    let early = client.request("tools/list", json!({})).await.unwrap_err();
+    assert_eq!(early.code(), Some(-32600), "a session is opened first");
+    for (line, id, code) in [
+        ("hello", Value::Null, -32700),
+        ("{\"jsonrpc\":\"2.0\",", Value::Null, -32700),
+        ("[]", Value::Null, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, -32600),
+        (r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":7}"#, json!("a"), -32602),
+    ] {
+        let seen = client.notifications().len();
+        client.send_raw(format!("{line}\n").as_bytes()).await.unwrap();
+        client.request("ping", json!({})).await.unwrap();
+        let said = client.notifications();
+        assert_eq!(said.len(), seen + 1, "{line}: {said:?}");
+        assert_eq!((&said[seen]["id"], &said[seen]["error"]["code"]), (&id, &json!(code)), "{line}");
+    }
+    assert_eq!(client.strays(), Vec::<String>::new());
+    assert!(client.close().await.unwrap().success());
+}
+
 fn heard(client: &Client, method: &str, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let all = client.notifications().into_iter().filter(|it| it["method"] == method);
     all.map(|it| it["params"].clone()).filter(fits).collect()

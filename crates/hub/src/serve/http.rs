@@ -288,10 +288,13 @@ async fn listen(
         return visits::not_found(&headers);
     };
     let last_event = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    if let Some(last) = last_event
-        && let Some(flow) = visit.broken.resume(last).await
-    {
-        return resumed(flow, Arc::clone(&visit.broken));
+    if let Some(last) = last_event {
+        return match visit.broken.resume(last).await {
+            Some(flow) => resumed(flow, Arc::clone(&visit.broken)),
+            None => {
+                (StatusCode::BAD_REQUEST, "this Last-Event-ID cannot be resumed; ask again\n").into_response()
+            }
+        };
     }
     match visit.take_stream() {
         Some(outgoing) => stream(outgoing, house.closing.clone()),

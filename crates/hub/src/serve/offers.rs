@@ -48,32 +48,54 @@ pub(crate) fn not_found(uri: &str) -> ErrorObject {
     }
 }
 
-/// Returns the server that offers a resource: by its list, then by its templates, then because no other could.
+/// Returns the server that offers a resource: by its list, then by its most exact template, then because no
+/// other could. What two servers claim alike belongs to neither: one of them may lie.
 pub(crate) fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     let snapshot = request.reception.hub.snapshot();
     let shown = || snapshot.listings.iter().filter(|(server, _)| request.view.shows(server));
-    let listed = shown().find(|(_, listing)| {
-        listing.resources.iter().any(|item| text_of(item, "uri").as_deref() == Some(uri))
-    });
-    let templated = || {
-        shown().find(|(_, listing)| {
-            let mut templates = listing.templates.iter().filter_map(|item| text_of(item, "uriTemplate"));
-            templates.any(|template| template_fits(&template, uri))
-        })
+    let has =
+        |listing: &Listing| listing.resources.iter().any(|item| text_of(item, "uri").as_deref() == Some(uri));
+    let mut listed = shown().filter(|(_, listing)| has(listing)).map(|(server, _)| server);
+    if let Some(first) = listed.next() {
+        return listed.next().is_none().then(|| Arc::clone(first));
+    }
+    let exactness = |listing: &Listing| {
+        let templates = listing.templates.iter().filter_map(|item| text_of(item, "uriTemplate"));
+        templates
+            .filter(|template| template_fits(template, uri))
+            .map(|template| literal_chars(&template))
+            .max()
     };
-    let only = || {
-        let mut able = shown().filter(|(_, listing)| listing.can("resources"));
-        able.next().filter(|_| able.next().is_none())
-    };
-    listed.or_else(templated).or_else(only).map(|(server, _)| Arc::clone(server))
+    let mut fitting: Vec<(usize, &Arc<str>)> =
+        shown().filter_map(|(server, listing)| Some((exactness(listing)?, server))).collect();
+    fitting.sort_by_key(|(exact, _)| std::cmp::Reverse(*exact));
+    match fitting.as_slice() {
+        [(first, _), (second, _), ..] if first == second => None,
+        [(_, server), ..] => Some(Arc::clone(server)),
+        [] => {
+            let mut able = shown().filter(|(_, listing)| listing.can("resources"));
+            able.next().filter(|_| able.next().is_none()).map(|(server, _)| Arc::clone(server))
+        }
+    }
 }
 
 fn text_of(item: &RawValue, key: &str) -> Option<String> {
     Fields::parse(Some(item)).ok()?.text(key)
 }
 
-/// Whether an address may come from a template; the server itself decides in the end.
+/// Returns how much of a template is fixed.
+fn literal_chars(template: &str) -> usize {
+    let expressions: usize =
+        template.split('{').skip(1).filter_map(|rest| rest.find('}')).map(|length| length + 2).sum();
+    template.len().saturating_sub(expressions)
+}
+
+/// Whether an address may come from a template; the server itself decides in the end. A template without a
+/// scheme of its own would claim everything.
 fn template_fits(template: &str, uri: &str) -> bool {
+    if !template.split('{').next().is_some_and(|literal| literal.contains(':')) {
+        return false;
+    }
     let mut glob = String::new();
     let mut rest = template;
     while let Some((literal, tail)) = rest.split_once('{') {
@@ -193,5 +215,7 @@ mod tests {
         assert!(template_fits("test://template/{id}/data", "test://template/7/data"));
         assert!(!template_fits("test://template/{id}/data", "test://template/7"));
         assert!(template_fits("x://{", "x://anything"));
+        assert!(!template_fits("{+all}", "file:///a"), "a template without a scheme claims nothing");
+        assert!(literal_chars("file:///{+path}") < literal_chars("file:///home/{+path}"));
     }
 }

@@ -25,6 +25,8 @@ use crate::upstream::Repeat;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Calls that wait at the same time; more are told that they cannot.
 const MOST_PARKED: usize = 256;
+/// Questions in one result.
+const MOST_QUESTIONS: usize = 32;
 const PURPOSE: &str = "request state";
 
 /// The calls that wait.
@@ -165,7 +167,12 @@ async fn settle(request: &Request, server: &str, fingerprint: String, mut runnin
             let theirs = fields.text("requestState");
             fields.set("requestState", raw(&sealed(request, fingerprint, State::Theirs(theirs))));
             if fields.get("inputRequests").is_some() {
-                fields.set("inputRequests", raw(&worded(request, &fields.object("inputRequests"), server)));
+                let asked = fields.object("inputRequests");
+                if asked.iter().nth(MOST_QUESTIONS).is_some() {
+                    let message = format!("server `{server}` asks more than {MOST_QUESTIONS} questions at once");
+                    return Err(ErrorObject::new(ErrorObject::INTERNAL, message));
+                }
+                fields.set("inputRequests", raw(&worded(request, &asked, server)));
             }
             Ok(raw(&fields))
         }

@@ -194,7 +194,12 @@ fn input() -> std::io::Result<Box<dyn AsyncRead + Unpin + Send>> {
     Ok(match kind(&fd) {
         FileType::Fifo => Box::new(pipe::Receiver::from_owned_fd(fd)?),
         FileType::Socket => Box::new(socket(fd)?),
-        _ => Box::new(tokio::io::stdin()),
+        FileType::RegularFile
+        | FileType::Directory
+        | FileType::Symlink
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Box::new(tokio::io::stdin()),
     })
 }
 
@@ -203,7 +208,12 @@ fn output() -> std::io::Result<Box<dyn AsyncWrite + Unpin + Send>> {
     Ok(match kind(&fd) {
         FileType::Fifo => Box::new(pipe::Sender::from_owned_fd(fd)?),
         FileType::Socket => Box::new(socket(fd)?),
-        _ => Box::new(tokio::io::stdout()),
+        FileType::RegularFile
+        | FileType::Directory
+        | FileType::Symlink
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Box::new(tokio::io::stdout()),
     })
 }
 

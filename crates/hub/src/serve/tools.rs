@@ -91,7 +91,7 @@ fn search_tools() -> Vec<Box<RawValue>> {
             }, "required": ["name"] },
         }),
     ];
-    definitions.iter().map(|definition| raw(definition)).collect()
+    definitions.iter().map(raw).collect()
 }
 
 /// Calls a tool. Every tool stays reachable by its own name, whatever the surface lists.

@@ -51,10 +51,23 @@ pub(crate) async fn answer(request: Request, server: &Arc<str>) -> Answer {
     }
 }
 
-/// A call may be repeated when its tool only reads; so may everything that lists or gets.
+/// A call may be repeated when its tool only reads, and so may what is known to list or get. Of methods
+/// that we do not know, nothing is known.
 fn repeat(request: &Request, server: &str) -> Repeat {
-    if request.method != "tools/call" {
-        return Repeat::Safe;
+    match request.method.as_str() {
+        "tools/call" => {}
+        "tools/list"
+        | "resources/list"
+        | "resources/templates/list"
+        | "prompts/list"
+        | "resources/read"
+        | "prompts/get"
+        | "completion/complete"
+        | "server/discover"
+        | "logging/setLevel"
+        | "tasks/get"
+        | "tasks/list" => return Repeat::Safe,
+        _ => return Repeat::Unsafe,
     }
     let snapshot = request.reception.hub.snapshot();
     let tool = request

@@ -1,9 +1,11 @@
 //! What a server offers, as it said it.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -148,8 +150,9 @@ async fn pages(link: &Arc<Link>, limits: &Limits, method: &str, key: &str) -> Re
         let senseless = |what: String| Failure::Senseless { server: Arc::clone(&link.server), what };
         let page: Fields = serde_json::from_str(result.get())
             .map_err(|_| senseless(format!("its answer to `{method}` is not an object")))?;
-        let items: Vec<Box<RawValue>> = page
-            .read(key)
+        let items = page
+            .get(key)
+            .and_then(|list| items(list, limits.tools.saturating_add(1)))
             .ok_or_else(|| senseless(format!("its answer to `{method}` has no list `{key}`")))?;
         found.items.extend(items);
         found.fresh_for = page.read("ttlMs").map(Duration::from_millis).filter(|ttl| !ttl.is_zero());
@@ -171,6 +174,29 @@ async fn pages(link: &Arc<Link>, limits: &Limits, method: &str, key: &str) -> Re
         limits.pages
     ));
     Ok(found)
+}
+
+/// Reads the first items of a list. The rest is not kept: millions of small ones fit into one message.
+fn items(list: &RawValue, most: usize) -> Option<Vec<Box<RawValue>>> {
+    struct First(usize);
+    impl<'de> Visitor<'de> for First {
+        type Value = Vec<Box<RawValue>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut items = Vec::new();
+            while items.len() < self.0 {
+                let Some(item) = list.next_element()? else { return Ok(items) };
+                items.push(item);
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(items)
+        }
+    }
+    serde_json::Deserializer::from_str(list.get()).deserialize_seq(First(most)).ok()
 }
 
 /// Takes out the tools whose header annotations no client could follow.

@@ -122,7 +122,8 @@ impl Memory {
 /// The streams of a session that broke before their end, and a bell for each that has not.
 #[derive(Debug, Default)]
 pub(crate) struct Broken {
-    flows: Mutex<HashMap<String, Flow<mpsc::Receiver<String>>>>,
+    /// Oldest first.
+    flows: Mutex<VecDeque<(String, Flow<mpsc::Receiver<String>>)>>,
     under_way: Mutex<HashMap<String, Arc<Notify>>>,
     came_back: Notify,
 }
@@ -146,7 +147,11 @@ impl Broken {
     async fn reclaim(&self, stream: &str) -> Option<Flow<mpsc::Receiver<String>>> {
         let mut came_back = pin!(self.came_back.notified());
         came_back.as_mut().enable();
-        let take = || self.flows.lock().expect("no holder panics").remove(stream);
+        let take = || {
+            let mut flows = self.flows.lock().expect("no holder panics");
+            let at = flows.iter().position(|(name, _)| name == stream)?;
+            flows.remove(at).map(|(_, flow)| flow)
+        };
         if let Some(flow) = take() {
             return Some(flow);
         }
@@ -167,8 +172,9 @@ impl Broken {
     fn keep(&self, flow: Flow<mpsc::Receiver<String>>) {
         let Some(memory) = &flow.memory else { return };
         let mut flows = self.flows.lock().expect("no holder panics");
-        if flows.len() < KEPT_STREAMS {
-            flows.insert(memory.stream.clone(), flow);
+        flows.push_back((memory.stream.clone(), flow));
+        if flows.len() > KEPT_STREAMS {
+            flows.pop_front();
         }
         self.came_back.notify_waiters();
     }
@@ -213,7 +219,7 @@ impl<L: Lines> Flow<L> {
                     self.waiting.push_back(last.line);
                     continue;
                 }
-                other => self.ending = other,
+                waiting @ (Ending::Pending(_) | Ending::Never) => self.ending = waiting,
             }
             tokio::select! {
                 biased;

@@ -66,9 +66,9 @@ pub(crate) fn agree(headers: &HeaderMap, asked: &Asked, view: &View, hub: &Hub) 
     match (version(headers), &in_body) {
         (Some(header), Some(body)) if header == *body => {}
         (Some(_), None) => {}
-        (None, _) => return Err(mismatch("the MCP-Protocol-Version header is missing".to_owned())),
+        (None, _) => return Err(mismatch("the MCP-Protocol-Version header is missing")),
         (Some(header), Some(body)) => {
-            return Err(mismatch(format!(
+            return Err(mismatch(&format!(
                 "MCP-Protocol-Version is `{header}` in the header and `{body}` in the body"
             )));
         }
@@ -88,11 +88,11 @@ pub(crate) fn agree(headers: &HeaderMap, asked: &Asked, view: &View, hub: &Hub) 
 
 fn same(headers: &HeaderMap, name: &str, body: &str) -> Result<(), ErrorObject> {
     let Some(header) = text(headers, &name.to_ascii_lowercase()) else {
-        return Err(mismatch(format!("the {name} header is missing")));
+        return Err(mismatch(&format!("the {name} header is missing")));
     };
     match mirror::decode(&header) {
         Some(decoded) if decoded == body => Ok(()),
-        _ => Err(mismatch(format!("{name} is `{header}` in the header and `{body}` in the body"))),
+        _ => Err(mismatch(&format!("{name} is `{header}` in the header and `{body}` in the body"))),
     }
 }
 
@@ -114,12 +114,12 @@ fn parameters(headers: &HeaderMap, asked: &Asked, view: &View, hub: &Hub) -> Res
         let header = text(headers, &one.header);
         let in_body = mirror::header_value(&arguments, &one.path).is_some();
         match header {
-            None if in_body => return Err(mismatch(format!("the {} header is missing", one.header))),
+            None if in_body => return Err(mismatch(&format!("the {} header is missing", one.header))),
             None => {}
             Some(header) => {
                 let decoded = mirror::decode(&header);
                 if !decoded.is_some_and(|decoded| mirror::agrees(&decoded, &arguments, &one.path)) {
-                    return Err(mismatch(format!(
+                    return Err(mismatch(&format!(
                         "{} does not agree with the argument `{}`",
                         one.header,
                         one.path.join(".")
@@ -131,7 +131,7 @@ fn parameters(headers: &HeaderMap, asked: &Asked, view: &View, hub: &Hub) -> Res
     Ok(())
 }
 
-fn mismatch(what: String) -> ErrorObject {
+fn mismatch(what: &str) -> ErrorObject {
     ErrorObject::new(ErrorObject::HEADER_MISMATCH, format!("Header mismatch: {what}"))
 }
 

@@ -76,14 +76,13 @@ impl Visits {
         if size > INTRODUCTION_BYTES {
             client.info = None;
         }
-        let mut capabilities = client.capabilities.clone();
-        if raw(&capabilities).get().len() > INTRODUCTION_BYTES {
-            capabilities = Fields::default();
+        if raw(&client.capabilities).get().len() > INTRODUCTION_BYTES {
+            client.capabilities = Fields::default();
         }
         let introduction = Introduction {
             principal: client.principal.to_string(),
             info: client.info.clone(),
-            capabilities,
+            capabilities: client.capabilities.clone(),
             view: format!("{view:?}"),
         };
         let id = reception.hub.seal.close(PURPOSE, &introduction, LIFETIME);
@@ -105,7 +104,12 @@ impl Visits {
         });
         let mut open = self.open.lock().expect("no holder panics");
         if open.len() >= MOST {
-            open.retain(|_, visit| visit.last_used.lock().expect("no holder panics").elapsed() < IDLE);
+            let idle = |visit: &Visit| visit.last_used.lock().expect("no holder panics").elapsed();
+            open.retain(|_, visit| idle(visit) < IDLE);
+            let longest = open.iter().max_by_key(|(_, visit)| idle(visit)).map(|(id, _)| id.clone());
+            if let Some(longest) = longest.filter(|_| open.len() >= MOST) {
+                open.remove(&longest);
+            }
         }
         Arc::clone(open.entry(id).or_insert(visit))
     }
