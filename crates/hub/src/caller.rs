@@ -31,8 +31,10 @@ pub struct Caller {
     pub info: Option<Box<RawValue>>,
     /// Its capabilities.
     pub capabilities: Fields,
-    /// Tells clients apart: what belongs to one is never shown to another.
+    /// What its sealed state belongs to.
     pub principal: Arc<str>,
+    /// Tells clients apart: what belongs to one is never shown to another.
+    pub identity: Arc<str>,
     /// The lowest level of log messages that it wants.
     pub log_level: Option<Level>,
     /// How questions are put to it.
@@ -78,6 +80,7 @@ impl Caller {
             info: None,
             capabilities: Fields::default(),
             principal: "".into(),
+            identity: "".into(),
             log_level: None,
             wording: Wording::Verbatim,
             outlet: Outlet::Nowhere,
@@ -94,6 +97,12 @@ impl Caller {
         Self::new(Era::Modern, known, Outlet::Parked { lines, questions: None })
     }
 
+    /// The same caller, told apart from all others: requests that show the same token may come from
+    /// different people.
+    pub fn apart(self, identity: Arc<str>) -> Self {
+        Self { identity, ..self }
+    }
+
     /// The same caller, its questions going to `questions`.
     pub fn asking_through(&self, questions: mpsc::Sender<Question>) -> Self {
         let outlet = match &self.outlet {
@@ -107,6 +116,7 @@ impl Caller {
             info: self.info.clone(),
             capabilities: self.capabilities.clone(),
             principal: Arc::clone(&self.principal),
+            identity: Arc::clone(&self.identity),
             log_level: self.log_level,
             wording: self.wording,
             outlet,
@@ -129,6 +139,7 @@ impl Caller {
             info: known.info.clone(),
             capabilities: known.capabilities.clone(),
             principal: Arc::clone(&known.principal),
+            identity: Arc::clone(&known.principal),
             log_level: known.log_level,
             wording: Wording::Verbatim,
             outlet,

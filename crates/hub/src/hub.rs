@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
-use toolyard_core::tool::{Effect, Tool};
+use toolyard_core::tool::{Effect, Tool, ToolId};
 
 use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Transport};
@@ -258,6 +258,12 @@ impl Hub {
         policy.permits(tool.id.as_str()).is_ok()
     }
 
+    /// Counts a call and says whether it may be made.
+    pub(crate) fn admit(&self, tool: &str) -> Result<(), Refusal> {
+        let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
+        policy.admit(tool, Instant::now())
+    }
+
     /// Returns what is known of each server, for people.
     pub fn servers(&self) -> Vec<ServerStatus> {
         let (settings, snapshot) = (self.settings(), self.snapshot());
@@ -384,8 +390,7 @@ impl Hub {
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, ErrorObject> {
         let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
-        let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
-        match policy.admit(tool.id.as_str(), Instant::now()) {
+        match self.admit(tool.id.as_str()) {
             Ok(()) => {}
             Err(refusal @ Refusal::Forbidden { .. }) => {
                 return Err(ErrorObject::invalid_params(refusal.to_string()));
@@ -427,17 +432,24 @@ impl Hub {
                     format!("{failure}. Similar tools of other servers: {}", others.join(", "))
                 }
             }
-            _ => failure.to_string(),
+            Failure::Refused(_)
+            | Failure::Late { .. }
+            | Failure::Excess { .. }
+            | Failure::Senseless { .. }
+            | Failure::Http { .. } => failure.to_string(),
         }
     }
 
     /// Says that there is no such tool, and which ones are near.
     pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
         let shown: String = toolyard_core::tool::clean(name).chars().take(100).collect();
+        // Comparing costs the product of the lengths, and the name may be as long as a message.
+        let is_name = name.len() <= 2 * ToolId::MAX_CHARS;
         let near = snapshot
             .catalog
             .tools()
             .iter()
+            .filter(|_| is_name)
             .map(|tool| (strsim::jaro_winkler(tool.id.as_str(), name), tool.id.as_str()))
             .filter(|(likeness, _)| *likeness > 0.85)
             .max_by(|a, b| a.0.total_cmp(&b.0));

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -108,7 +109,7 @@ impl Nursery {
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| is_inherited(name)))
             .envs(launch.env)
-            .env(MARKER, &marker)
+            .env(MARKER, with_outer(&marker))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -117,9 +118,13 @@ impl Nursery {
             command.current_dir(folder);
         }
         // The program is looked up on the PATH that the child will have.
-        let mut process = command.spawn().map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => Error::NotFound { command: launch.command.to_owned() },
-            _ => Error::Refused { command: launch.command.to_owned(), source },
+        let mut process = command.spawn().map_err(|source| {
+            let command = launch.command.to_owned();
+            if source.kind() == std::io::ErrorKind::NotFound {
+                Error::NotFound { command }
+            } else {
+                Error::Refused { command, source }
+            }
         })?;
         let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(group) = group {
@@ -194,6 +199,14 @@ impl Drop for Watchdog {
     }
 }
 
+/// A hub may be a server of another hub, which must find our children as well.
+fn with_outer(marker: &str) -> String {
+    match std::env::var(MARKER) {
+        Ok(outer) => format!("{outer},{marker}"),
+        Err(_) => marker.to_owned(),
+    }
+}
+
 fn is_inherited(name: &std::ffi::OsStr) -> bool {
     name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with("LC_"))
 }
@@ -259,7 +272,13 @@ impl Remains {
 impl Drop for Remains {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
-        kill_marked(&self.marker);
+        // What is being started while we look is found the next time; what dies takes a moment.
+        for _ in 0..20 {
+            if kill_marked(&self.marker) == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
         if let Some(group) = self.group {
             // The number may be another's from now on.
             self.watchdog.lock().expect("no holder panics").remove(group.as_raw_pid());
@@ -269,7 +288,6 @@ impl Drop for Remains {
 
 /// Kills every process whose environment has the marker, including those that left the group.
 fn kill_marked(marker: &str) -> usize {
-    let entry = format!("{MARKER}={marker}");
     let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
     let mut killed = 0;
     for process in processes.flatten() {
@@ -277,9 +295,7 @@ fn kill_marked(marker: &str) -> usize {
             continue;
         };
         let Ok(environment) = std::fs::read(process.path().join("environ")) else { continue };
-        let is_marked =
-            environment.split(|&byte| byte == 0).any(|variable| variable.starts_with(entry.as_bytes()));
-        if is_marked
+        if bears(&environment, marker)
             && let Some(pid) = Pid::from_raw(id)
             && kill_process(pid, Signal::KILL).is_ok()
         {
@@ -287,6 +303,15 @@ fn kill_marked(marker: &str) -> usize {
         }
     }
     killed
+}
+
+/// Whether an environment has the marker, alone or among those of hubs around or within ours.
+fn bears(environment: &[u8], marker: &str) -> bool {
+    let variables = environment.split(|&byte| byte == 0);
+    let values =
+        variables.filter_map(|variable| variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="));
+    let mut markers = values.flat_map(|value| value.split(|&byte| byte == b','));
+    markers.any(|one| one.starts_with(marker.as_bytes()))
 }
 
 /// The watchdog's whole life: hears of process groups until `hub` (a pipe from the hub) ends, then kills
@@ -336,7 +361,11 @@ impl Log {
     pub fn open(path: PathBuf, secrets: impl IntoIterator<Item = String>) -> Self {
         let written = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         // Short values are words such as `true` or a port; hiding them would hide everything.
-        let mut secrets: Vec<String> = secrets.into_iter().filter(|value| value.len() >= 6).collect();
+        let mut secrets: Vec<String> = secrets
+            .into_iter()
+            .flat_map(|value| value.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
+            .filter(|value| value.len() >= 6)
+            .collect();
         // One secret may begin with another; the longer one is hidden first, or its rest would show.
         secrets.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self { path, secrets, written }
@@ -357,7 +386,7 @@ impl Log {
             let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
             self.written = 0;
         }
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.path);
+        let file = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
         if file.and_then(|mut file| file.write_all(text.as_bytes())).is_ok() {
             self.written += text.len() as u64;
         }
@@ -458,9 +487,8 @@ mod tests {
     }
 
     fn marked(marker: &str) -> usize {
-        let entry = format!("{MARKER}={marker}");
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-        environments.filter(|text| String::from_utf8_lossy(text).contains(&entry)).count()
+        environments.filter(|environment| bears(environment, marker)).count()
     }
 }

@@ -11,6 +11,7 @@ use crate::caller::Caller;
 use crate::frame::Excess;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 
+pub(crate) mod patience; //  how long calls may take
 pub(crate) mod link; //      requests and answers over any transport
 pub(crate) mod stdio; //     a child's standard streams
 pub(crate) mod http; //      streamable HTTP

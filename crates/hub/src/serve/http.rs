@@ -199,7 +199,7 @@ async fn modern(
     };
     house.reception.hub.welcome(&client);
     let (lines, outgoing) = mpsc::channel(QUEUE);
-    let caller = Arc::new(Caller::modern(&client, lines));
+    let caller = Arc::new(Caller::modern(&client, lines).apart(era::fresh_principal()));
     let Asked { id, method, params } = asked;
     let (reception, form) = (Arc::clone(&house.reception), form(&view));
     let request = Request { reception, view, caller, id: id.clone(), method, params, watching: None };

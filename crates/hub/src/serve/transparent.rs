@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::tool::Effect;
+use toolyard_core::tool::{Effect, ToolId};
 
 use super::answer::Request;
 use super::{era, park, subscribe};
@@ -21,6 +21,10 @@ pub(crate) async fn answer(request: Request, server: &Arc<str>) -> Answer {
         || ErrorObject::new(ErrorObject::INTERNAL, format!("server `{server}` is no longer configured"));
     let upstream = hub.upstream_in(server, request.caller.era).await.map_err(|failure| failure.to_error())?;
     let upstream = upstream.ok_or_else(gone)?;
+    if request.method == "tools/call" {
+        let tool = ToolId::new(server, &request.params.text("name").unwrap_or_default());
+        hub.admit(tool.as_str()).map_err(|refusal| ErrorObject::invalid_params(refusal.to_string()))?;
+    }
     let link = upstream.link().await.map_err(|failure| failure.to_error())?;
     let peer = link.peer.get().expect("a running server has shaken hands").clone();
     match (request.method.as_str(), request.caller.era, peer.era) {

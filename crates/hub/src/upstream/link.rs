@@ -1,6 +1,6 @@
 //! Requests and answers over one connection to one server, whatever carries them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::http::HttpWire;
+use super::patience::{Patience, Waiting};
 use super::sse::SseWire;
 use super::{Audience, Changes, Failure, News, Sent};
 use crate::caller::{Caller, Era};
@@ -24,6 +25,12 @@ pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
 
 /// Equal announcements that come faster than this are one.
 const STORM: Duration = Duration::from_millis(50);
+
+/// A server may still be at a request that was given up this long ago.
+const GIVEN_UP: Duration = Duration::from_secs(60);
+const MOST_GIVEN_UP: usize = 256;
+/// Questions of one server that may be open at once.
+const MOST_QUESTIONS: usize = 64;
 
 /// What carries the messages.
 #[derive(Debug)]
@@ -74,6 +81,8 @@ pub(crate) struct Link {
     asked: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
     questions: Mutex<JoinSet<()>>,
+    /// Requests that were given up lately, each with its client.
+    given_up: Mutex<VecDeque<(u64, Arc<str>, Instant)>>,
     /// The server's questions that wait for an answer, so that it can take them back.
     open_questions: Mutex<HashMap<Id, AbortHandle>>,
     /// Told when the server has taken one of our subscriptions.
@@ -91,37 +100,6 @@ struct Pending {
     sent: Sent,
 }
 
-/// How long a call may still take.
-#[derive(Debug)]
-struct Patience {
-    deadline: Mutex<Instant>,
-    limit: Duration,
-    /// Questions that wait for a person; the clock stands still meanwhile.
-    open_questions: AtomicUsize,
-}
-
-impl Patience {
-    fn new(limit: Duration) -> Self {
-        Self { deadline: Mutex::new(Instant::now() + limit), limit, open_questions: AtomicUsize::new(0) }
-    }
-
-    fn renew(&self) {
-        *self.deadline.lock().expect("no holder panics") = Instant::now() + self.limit;
-    }
-
-    async fn ends(&self) {
-        loop {
-            let deadline = *self.deadline.lock().expect("no holder panics");
-            tokio::time::sleep_until(deadline).await;
-            if self.open_questions.load(Ordering::Relaxed) > 0 {
-                self.renew();
-            } else if *self.deadline.lock().expect("no holder panics") <= Instant::now() {
-                return;
-            }
-        }
-    }
-}
-
 impl Link {
     pub(crate) fn new(server: Arc<str>, bounds: Bounds, wire: Wire, audience: Audience) -> Self {
         Self {
@@ -137,6 +115,7 @@ impl Link {
             asked: AtomicU64::new(1),
             pending: Mutex::new(HashMap::new()),
             questions: Mutex::new(JoinSet::new()),
+            given_up: Mutex::default(),
             open_questions: Mutex::default(),
             acknowledged: Notify::new(),
             closed: watch::Sender::new(None),
@@ -172,7 +151,7 @@ impl Link {
         let raw_params = raw(&params);
         let line = request_line(&Id::number(id), method, Some(&raw_params));
         let outcome = tokio::select! {
-            outcome = self.exchange(id, method, line, &params, answer) => outcome,
+            outcome = self.exchange(id, (method, &params), line, answer) => outcome,
             () = patience.ends() => {
                 Err(Failure::Late { server: Arc::clone(&self.server), method: method.to_owned(), limit })
             }
@@ -184,9 +163,8 @@ impl Link {
     async fn exchange(
         self: &Arc<Self>,
         id: u64,
-        method: &str,
+        (method, params): (&str, &Fields),
         line: String,
-        params: &Fields,
         mut answer: oneshot::Receiver<Result<Box<RawValue>, Failure>>,
     ) -> Result<Box<RawValue>, Failure> {
         let dropped = || {
@@ -215,9 +193,14 @@ impl Link {
         }
     }
 
-    /// Sends a notification; a connection that breaks meanwhile is noticed elsewhere.
+    /// Sends a notification; a connection that breaks meanwhile is noticed elsewhere. A child that does not
+    /// read loses it, so that nobody waits for such a child.
     pub(crate) async fn notify(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {
-        self.send(notification_line(method, params)).await;
+        let line = notification_line(method, params);
+        match &self.wire {
+            Wire::Lines(lines) => drop(lines.try_send(Outgoing { line, id: None })),
+            Wire::Http(_) | Wire::Sse(_) | Wire::Builtin(_) => self.send(line).await,
+        }
     }
 
     async fn send(self: &Arc<Self>, line: String) {
@@ -324,6 +307,9 @@ impl Link {
     /// Ends the wait for an answer.
     pub(crate) fn settle(&self, id: u64, outcome: Result<Box<RawValue>, Failure>) {
         let pending = self.pending.lock().expect("no holder panics").remove(&id);
+        if pending.is_none() {
+            self.given_up.lock().expect("no holder panics").retain(|(given_up, _, _)| *given_up != id);
+        }
         if let Some(pending) = pending {
             let _ = pending.reply.send(outcome);
         }
@@ -392,18 +378,34 @@ impl Link {
     }
 
     /// Returns whose request a message belongs to. When several clients have requests in flight and
-    /// the message does not say, nobody: one client must not see what is meant for another.
+    /// the message does not say, nobody: one client must not see what is meant for another. A request that
+    /// was given up counts for a while, because its server may still be at it.
     fn addressee(&self, scope: Option<u64>) -> Option<Arc<Caller>> {
         let pending = self.pending.lock().expect("no holder panics");
         if let Some(scope) = scope {
             return pending.get(&scope).map(|pending| Arc::clone(&pending.caller));
         }
+        let mut given_up = self.given_up.lock().expect("no holder panics");
+        given_up.retain(|(_, _, since)| since.elapsed() < GIVEN_UP);
         let mut callers =
             pending.values().map(|pending| &pending.caller).filter(|caller| !caller.is_nobody());
         let Some(first) = callers.next() else {
             return self.audience.sole.lock().expect("no holder panics").clone();
         };
-        callers.all(|other| other.principal == first.principal).then(|| Arc::clone(first))
+        let is_clear = callers.all(|other| other.identity == first.identity)
+            && given_up.iter().all(|(_, identity, _)| *identity == first.identity);
+        is_clear.then(|| Arc::clone(first))
+    }
+
+    /// Returns the clocks that stand still while a caller is asked: those of its own calls.
+    fn clocks_of(&self, caller: Option<&Arc<Caller>>, scope: Option<u64>) -> Vec<Arc<Patience>> {
+        let Some(caller) = caller else { return Vec::new() };
+        let pending = self.pending.lock().expect("no holder panics");
+        let is_meant = |id: u64, it: &Pending| match scope {
+            Some(scope) => scope == id,
+            None => it.caller.identity == caller.identity,
+        };
+        pending.iter().filter(|(id, it)| is_meant(**id, it)).map(|(_, it)| Arc::clone(&it.patience)).collect()
     }
 
     fn asked_by_server(
@@ -414,15 +416,19 @@ impl Link {
         scope: Option<u64>,
     ) {
         let caller = self.addressee(scope);
-        let patience: Vec<Arc<Patience>> = {
-            let pending = self.pending.lock().expect("no holder panics");
-            pending.values().map(|pending| Arc::clone(&pending.patience)).collect()
-        };
+        let patience = self.clocks_of(caller.as_ref(), scope);
         let (link, name) = (Arc::clone(self), id.clone());
         let mut open = self.open_questions.lock().expect("no holder panics");
-        open.retain(|_, question| !question.is_finished());
+        if open.len() >= MOST_QUESTIONS {
+            open.retain(|_, question| !question.is_finished());
+        }
         let mut questions = self.questions.lock().expect("no holder panics");
         while questions.try_join_next().is_some() {}
+        if open.len() >= MOST_QUESTIONS {
+            // Who asks faster than it hears the answers gets none.
+            tracing::debug!(server = %self.server, "a question of the server was dropped: too many are open");
+            return;
+        }
         let question = questions.spawn(async move {
             let answer = match (method.as_str(), caller) {
                 ("ping", _) => Ok(raw(&serde_json::json!({}))),
@@ -454,6 +460,8 @@ impl Link {
         for (_, pending) in pending {
             let _ = pending.reply.send(Err(self.closed_failure(Arc::clone(&reason), pending.sent)));
         }
+        // Nobody is left to hear the answers to its questions.
+        self.questions.lock().expect("no holder panics").abort_all();
     }
 
     /// Notes that a request is with the server, or at least beyond our reach.
@@ -501,27 +509,6 @@ pub(crate) fn own_info() -> Box<RawValue> {
     raw(&serde_json::json!({ "name": "toolyard", "version": env!("CARGO_PKG_VERSION") }))
 }
 
-/// Stops the clock of calls while a person thinks.
-struct Waiting(Vec<Arc<Patience>>);
-
-impl Waiting {
-    fn new(calls: Vec<Arc<Patience>>) -> Self {
-        for call in &calls {
-            call.open_questions.fetch_add(1, Ordering::Relaxed);
-        }
-        Self(calls)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        for call in &self.0 {
-            call.renew();
-            call.open_questions.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
 /// A request that is cancelled at the server when its future goes away unanswered.
 struct InFlight<'a> {
     link: &'a Arc<Link>,
@@ -531,9 +518,16 @@ struct InFlight<'a> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.link.pending.lock().expect("no holder panics").remove(&self.id);
+        let pending = self.link.pending.lock().expect("no holder panics").remove(&self.id);
         if self.answered || self.link.closed_because().is_some() {
             return;
+        }
+        if let Some(caller) = pending.map(|it| it.caller).filter(|caller| !caller.is_nobody()) {
+            let mut given_up = self.link.given_up.lock().expect("no holder panics");
+            if given_up.len() == MOST_GIVEN_UP {
+                given_up.pop_front();
+            }
+            given_up.push_back((self.id, Arc::clone(&caller.identity), Instant::now()));
         }
         // For a modern HTTP server the closed response stream says it already.
         let is_modern = self.link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
