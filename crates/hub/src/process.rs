@@ -455,6 +455,23 @@ mod tests {
         assert_eq!(kill_marked(&marker), 0);
     }
 
+    #[test]
+    fn a_hub_within_a_hub_bears_the_markers_of_both() {
+        let environment = b"PATH=/bin\0TOOLYARD_CHILD=aa:1:,bb:22:\0HOME=/";
+        assert!(bears(environment, "aa:1:") && bears(environment, "bb:22:") && bears(environment, "bb:"));
+        assert!(!bears(environment, "cc:") && !bears(environment, "bb:2:") && !bears(b"X=aa:1:", "aa:1:"));
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_is_hidden_line_by_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.log");
+        let mut log =
+            Log::open(path.clone(), ["-----BEGIN KEY-----\nMIIabcdef\n-----END KEY-----\n".to_owned()]);
+        log.line(b"loaded MIIabcdef");
+        assert_eq!(read_log(&path, 1).unwrap(), ["loaded ***"]);
+    }
+
     #[tokio::test]
     async fn a_child_sees_only_what_it_is_given() {
         let nursery = Nursery::new(None);

@@ -3,6 +3,7 @@
 //! A hub without its store works, it only has to learn again; so nothing here stops it.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -62,9 +63,14 @@ impl Store {
     /// Opens the store of a folder. A damaged file is put aside; an unwritable folder keeps nothing new.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("toolyard.db");
-        let connection = std::fs::create_dir_all(folder).map_err(|err| err.to_string()).and_then(|()| {
-            connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
-        });
+        let connection = std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|err| err.to_string())
+            .and_then(|()| {
+                connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
+            });
         let connection = connection.unwrap_or_else(|err| {
             let readable = read_only(&path);
             let what = if readable.is_ok() { "nothing new" } else { "nothing" };

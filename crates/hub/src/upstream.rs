@@ -205,3 +205,27 @@ impl Audience {
         self.ability_count.store(abilities.iter().count(), Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clients_own_words_about_its_capabilities_reach_no_server() {
+        let audience = Audience {
+            news: broadcast::Sender::new(1),
+            sole: Arc::default(),
+            abilities: Arc::default(),
+            ability_count: Arc::default(),
+        };
+        for said in [
+            r#"{"sampling":true,"elicitation":5,"roots":{}}"#,
+            r#"{"elicitation":{"form":{"x":"long text"},"other":{}}}"#,
+            r#"{"elicitation":{},"sampling":{}}"#,
+        ] {
+            audience.welcome(&serde_json::from_str(said).unwrap());
+        }
+        let told = raw(&*audience.abilities.lock().unwrap());
+        assert_eq!(told.get(), r#"{"elicitation":{"form":{}},"sampling":{}}"#);
+    }
+}

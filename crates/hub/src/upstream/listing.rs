@@ -246,3 +246,16 @@ pub(crate) async fn builtin(
         _ => Err(Failure::Refused(ErrorObject::unknown_method(method))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_endless_list_only_the_beginning_is_kept() {
+        let list = raw(&(0..100_000).collect::<Vec<u32>>());
+        assert_eq!(items(&list, 3).unwrap().iter().map(|it| it.get()).collect::<Vec<_>>(), ["0", "1", "2"]);
+        assert_eq!(items(&raw(&[1, 2]), 3).unwrap().len(), 2);
+        assert!(items(&raw(&"no list"), 3).is_none());
+    }
+}
