@@ -107,14 +107,14 @@ fn connect_writes_toolyard_into_a_client_and_can_undo() {
 #[test]
 fn a_client_is_told_which_file_when_it_would_not_find_it() {
     let place = Place::new();
-    place.write("work/toolyard.json", "{}");
+    place.write("desk/toolyard.json", "{}");
     place.output(&["connect", "lm-studio"]);
     insta::assert_snapshot!(place.read(".lmstudio/mcp.json"), @r#"
     {
       "mcpServers": {
         "toolyard": {
           "command": "[TOOLYARD]",
-          "args": ["serve", "--stdio", "--config", "[HOME]/work/toolyard.json"]
+          "args": ["serve", "--stdio", "--config", "[HOME]/desk/toolyard.json"]
         }
       }
     }

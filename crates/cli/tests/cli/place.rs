@@ -15,7 +15,7 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("work")).unwrap();
+        fs::create_dir(folder.path().join("desk")).unwrap();
         Self { folder }
     }
 
@@ -50,7 +50,7 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
         command
             .args(args)
-            .current_dir(self.path("work"))
+            .current_dir(self.path("desk"))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.folder.path())

@@ -133,7 +133,7 @@ impl Drop for Hub {
 /// The servers of the one hub that runs, with their number of tools and state.
 fn servers(place: &Place) -> Vec<String> {
     // Hubs are known by the store, so the file that the hub runs on may have mistakes.
-    place.write("work/none.json", "{}");
+    place.write("desk/none.json", "{}");
     let (status, _) = place.json(&["status", "--json", "--config", "none.json"]);
     let servers = status["hubs"][0]["servers"].as_array().into_iter().flatten();
     let told = |it: &Value| format!("{} {} {}", text(&it["name"]), it["tools"], text(&it["state"]));

@@ -30,12 +30,12 @@ fn adding_to_nothing_makes_a_file_with_the_built_in_servers() {
         "notes": { "builtin": "notes" },
         "time": { "builtin": "time" },
         "files": {
-          "command": "[HOME]/work/server",
+          "command": "[HOME]/desk/server",
           "args": ["--root", "/tmp"],
           "env": {
             "KEY": "a=b"
           },
-          "cwd": "[HOME]/work"
+          "cwd": "[HOME]/desk"
         }
       }
     }
@@ -49,16 +49,16 @@ fn adding_to_nothing_makes_a_file_with_the_built_in_servers() {
 #[test]
 fn adding_and_removing_keep_comments() {
     let place = Place::new();
-    place.write("work/toolyard.json", FILE);
+    place.write("desk/toolyard.json", FILE);
     insta::assert_snapshot!(
         place.run(&["add", "web", "https://example.org/mcp", "--header", "X-Key=${HOME}"]),
         @"
-        Added `web` to [HOME]/work/toolyard.json.
+        Added `web` to [HOME]/desk/toolyard.json.
         Next: `toolyard doctor web` checks that it works, `toolyard list web` shows its tools.
         [exit 0]
         "
     );
-    insta::assert_snapshot!(place.read("work/toolyard.json"), @r#"
+    insta::assert_snapshot!(place.read("desk/toolyard.json"), @r#"
     {
       // Mine.
       "mcpServers": {
@@ -75,14 +75,14 @@ fn adding_and_removing_keep_comments() {
     }
     "#);
     insta::assert_snapshot!(place.run(&["remove", "web"]), @"
-    Removed `web` from [HOME]/work/toolyard.json.
+    Removed `web` from [HOME]/desk/toolyard.json.
     [exit 0]
     ");
-    assert_eq!(place.read("work/toolyard.json"), FILE);
+    assert_eq!(place.read("desk/toolyard.json"), FILE);
     insta::assert_snapshot!(place.run(&["remove", "git", "--json"]), @r#"
     {
       "removed": "git",
-      "file": "[HOME]/work/toolyard.json"
+      "file": "[HOME]/desk/toolyard.json"
     }
     [exit 0]
     "#);
@@ -92,13 +92,13 @@ fn adding_and_removing_keep_comments() {
 fn a_file_that_is_named_is_made() {
     let place = Place::new();
     place.output(&["add", "web", "https://example.org/mcp", "--config", "mine.json"]);
-    assert!(place.read("work/mine.json").contains("https://example.org/mcp"));
+    assert!(place.read("desk/mine.json").contains("https://example.org/mcp"));
 }
 
 #[test]
 fn what_cannot_be_added_or_removed_changes_nothing() {
     let place = Place::new();
-    place.write("work/toolyard.json", FILE);
+    place.write("desk/toolyard.json", FILE);
     insta::assert_snapshot!(
         [
             place.run(&["add", "git", "--", "other"]),
@@ -124,12 +124,12 @@ fn what_cannot_be_added_or_removed_changes_nothing() {
           hint: a command stands after two dashes: toolyard add new -- npx
         [exit 2]
         [stderr]
-        error: [HOME]/work/toolyard.json:8:14: the `url` of server `new` is not usable: empty host
+        error: [HOME]/desk/toolyard.json:8:14: the `url` of server `new` is not usable: empty host
           hint: write it like "https://example.com/mcp"
           hint: nothing was changed
         [exit 2]
         [stderr]
-        error: [HOME]/work/toolyard.json:10:18: the environment variable `NOT_SET_ANYWHERE` is not set
+        error: [HOME]/desk/toolyard.json:10:18: the environment variable `NOT_SET_ANYWHERE` is not set
           hint: set it, or give a default: `${NOT_SET_ANYWHERE:-value}`
           hint: nothing was changed
         [exit 2]
@@ -142,7 +142,7 @@ fn what_cannot_be_added_or_removed_changes_nothing() {
         [exit 2]
         "#
     );
-    assert_eq!(place.read("work/toolyard.json"), FILE);
+    assert_eq!(place.read("desk/toolyard.json"), FILE);
 }
 
 #[test]

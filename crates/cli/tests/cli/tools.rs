@@ -147,10 +147,10 @@ fn what_is_no_text_is_noted_or_saved() {
     ");
     place.output(&["call", "good__contents", "--save", "pictures"]);
     assert_eq!(
-        names(&place.path("work/pictures")),
+        names(&place.path("desk/pictures")),
         ["good__contents-1.png", "good__contents-1.wav", "good__contents-2.png", "good__contents-2.wav"]
     );
-    assert!(std::fs::read(place.path("work/pictures/good__contents-2.png")).unwrap().starts_with(b"\x89PNG"));
+    assert!(std::fs::read(place.path("desk/pictures/good__contents-2.png")).unwrap().starts_with(b"\x89PNG"));
 }
 
 #[test]
