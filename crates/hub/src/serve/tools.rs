@@ -24,7 +24,7 @@ const MOST_FOUND: usize = 50;
 const LINE_CHARS: usize = 110;
 
 /// How long after a new configuration a list still waits for servers that were never reached.
-const FIRST_LIST: Duration = Duration::from_secs(1);
+const FIRST_LIST: Duration = Duration::from_millis(800);
 
 /// Returns the tools of the client's surface.
 pub(crate) async fn list(request: &Request) -> Box<RawValue> {
