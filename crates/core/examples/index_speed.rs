@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::index::Index;
+use toolyard_core::index::Words;
 
 const BOUNDS: Bounds = Bounds { tools: 1_000, name_chars: 128, description_chars: 4_096, nesting: 64 };
 const TOOLS_PER_SERVER: usize = 50;
@@ -33,7 +33,7 @@ fn main() {
         assert!(problems.is_empty() && catalog.len() == size, "the synthetic tools are all sound");
 
         let start = Instant::now();
-        let index = Index::new(&catalog);
+        let index = Words::new(&catalog);
         let build = start.elapsed();
 
         let mut times = search_times(&index);
@@ -44,7 +44,7 @@ fn main() {
     }
 }
 
-fn search_times(index: &Index) -> Vec<Duration> {
+fn search_times(index: &Words) -> Vec<Duration> {
     let mut numbers = Numbers(7);
     let mut found = 0;
     let times = (0..QUERIES)

@@ -1,248 +1,37 @@
-//! Words over the catalog.
-//!
-//! Each word of a tool weighs by the field it stands in, and saturates there: saying it ten times is
-//! worth little more than saying it twice, and a long text weighs less per word than a short one.
+//! What requests are compared with: words, phrasings and names over the catalog.
 
-mod stem;
-mod terms;
-
-use std::collections::HashMap;
+mod names;
+mod phrases;
+mod words;
 
 use crate::catalog::Catalog;
-use crate::tool::Tool;
+use crate::metadata::Knowledge;
 
-use terms::each_term;
+pub use names::Names;
+pub use phrases::Phrases;
+pub use words::{Hit, Words};
 
-/// Finds tools by the words of a request.
+/// Everything about a catalog that requests are compared with.
 #[derive(Clone, Debug)]
 pub struct Index {
-    terms: HashMap<Box<str>, u32>,
-    /// Where the postings of each term begin; one more entry than there are terms.
-    starts: Vec<u32>,
-    /// For each term the tools that have it, with what it adds to their score.
-    postings: Vec<(u32, f32)>,
-    /// The place of each tool when ids are sorted, for breaking ties.
-    ranks: Vec<u32>,
+    /// The words of each tool's own text.
+    pub words: Words,
+    /// What people say when they need a tool, where somebody wrote it down.
+    pub phrases: Phrases,
+    /// What servers are called.
+    pub names: Names,
+    /// What is known of each tool.
+    pub knowledge: Knowledge,
 }
-
-/// A tool that shares words with a request.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
-    /// The position of the tool in the catalog.
-    pub position: usize,
-    /// How well it fits; comparable only between the hits of one search.
-    pub score: f32,
-}
-
-/// A part of a tool that is searched.
-struct Field {
-    weight: f32,
-    /// How much a longer text than usual weighs down each of its words, from 0 to 1.
-    length_penalty: f32,
-}
-
-// Weights and penalties are those that found most among 30,000 public tools, with requests written for them.
-const FIELDS: [Field; 5] = [
-    Field { weight: 2.0, length_penalty: 0.5 }, // name
-    Field { weight: 2.0, length_penalty: 0.2 }, // server
-    Field { weight: 1.5, length_penalty: 0.5 }, // title
-    Field { weight: 0.6, length_penalty: 0.7 }, // parameters
-    Field { weight: 3.0, length_penalty: 0.3 }, // description
-];
-
-/// How soon a word said again stops counting.
-const SATURATION: f32 = 0.8;
-
-/// The rarest words of a request decide; a request of a thousand words need not cost a thousand lists.
-const MAX_QUERY_TERMS: usize = 64;
 
 impl Index {
     /// Reads every tool of a catalog.
-    pub fn new(catalog: &Catalog) -> Self {
-        let mut build = Build::default();
-        for tool in catalog.tools() {
-            build.add(tool);
+    pub fn new(catalog: &Catalog, knowledge: Knowledge) -> Self {
+        Self {
+            words: Words::new(catalog),
+            phrases: Phrases::new(catalog, &knowledge),
+            names: Names::new(catalog, &knowledge),
+            knowledge,
         }
-        build.finish(ranks(catalog))
-    }
-
-    /// Returns the tools that share a word with `query`, best first, at most `limit`.
-    ///
-    /// Equal scores are ordered by id, so that the same request always gives the same list.
-    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let mut scores = vec![0.0_f32; self.ranks.len()];
-        let mut found: Vec<u32> = Vec::new();
-        for term in self.query_terms(query) {
-            for &(tool, weight) in self.postings_of(term) {
-                let score = &mut scores[tool as usize];
-                if *score == 0.0 {
-                    found.push(tool);
-                }
-                *score += weight;
-            }
-        }
-        let best_first = |a: &u32, b: &u32| {
-            let (a, b) = (*a as usize, *b as usize);
-            scores[b].total_cmp(&scores[a]).then_with(|| self.ranks[a].cmp(&self.ranks[b]))
-        };
-        if limit == 0 {
-            return Vec::new();
-        }
-        if found.len() > limit {
-            found.select_nth_unstable_by(limit - 1, best_first);
-            found.truncate(limit);
-        }
-        found.sort_unstable_by(best_first);
-        found
-            .into_iter()
-            .map(|tool| tool as usize)
-            .map(|at| Hit { position: at, score: scores[at] })
-            .collect()
-    }
-
-    /// The different known words of a query, rarest first.
-    fn query_terms(&self, query: &str) -> Vec<u32> {
-        let mut terms: Vec<u32> = Vec::new();
-        each_term(query, &mut |term| terms.extend(self.terms.get(term)));
-        terms.sort_unstable_by_key(|term| (self.postings_of(*term).len(), *term));
-        terms.dedup();
-        terms.truncate(MAX_QUERY_TERMS);
-        terms
-    }
-
-    fn postings_of(&self, term: u32) -> &[(u32, f32)] {
-        let term = term as usize;
-        &self.postings[self.starts[term] as usize..self.starts[term + 1] as usize]
     }
 }
-
-/// The place of each tool when ids are sorted.
-fn ranks(catalog: &Catalog) -> Vec<u32> {
-    let tools = catalog.tools();
-    let mut order: Vec<u32> = (0..count(tools.len())).collect();
-    order.sort_unstable_by(|a, b| tools[*a as usize].id.cmp(&tools[*b as usize].id));
-    let mut ranks = vec![0; order.len()];
-    for (rank, tool) in order.into_iter().enumerate() {
-        ranks[tool as usize] = count(rank);
-    }
-    ranks
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).expect("a catalog with four billion words does not fit in memory")
-}
-
-/// What one tool says about one term: how often, in each field.
-struct Mention {
-    term: u32,
-    tool: u32,
-    times: [u8; FIELDS.len()],
-}
-
-/// An index in the making; the lengths must all be known before anything is weighed.
-#[derive(Default)]
-struct Build {
-    terms: HashMap<Box<str>, u32>,
-    mentions: Vec<Mention>,
-    /// How many tools mention each term.
-    tools_with: Vec<u32>,
-    /// The words in each field of each tool.
-    lengths: Vec<[u32; FIELDS.len()]>,
-    /// The words of the tool being read, kept to spare its allocation.
-    words: Vec<(u32, usize)>,
-}
-
-impl Build {
-    fn add(&mut self, tool: &Tool) {
-        let mut words = std::mem::take(&mut self.words);
-        words.clear();
-        let mut read = |field: usize, text: &str| {
-            each_term(text, &mut |term| words.push((self.intern(term), field)));
-        };
-        read(0, &tool.name);
-        read(1, &tool.server);
-        read(2, tool.title.as_deref().unwrap_or_default());
-        for parameter in &tool.parameters {
-            read(3, &parameter.name);
-        }
-        read(4, &tool.description);
-
-        let mut length = [0; FIELDS.len()];
-        words.sort_unstable();
-        let tool = count(self.lengths.len());
-        for same_term in words.chunk_by(|a, b| a.0 == b.0) {
-            let term = same_term[0].0;
-            let mut times = [0_u8; FIELDS.len()];
-            for &(_, field) in same_term {
-                times[field] = times[field].saturating_add(1);
-                length[field] += 1;
-            }
-            self.tools_with[term as usize] += 1;
-            self.mentions.push(Mention { term, tool, times });
-        }
-        self.lengths.push(length);
-        self.words = words;
-    }
-
-    fn intern(&mut self, term: &str) -> u32 {
-        if let Some(known) = self.terms.get(term) {
-            return *known;
-        }
-        let next = count(self.terms.len());
-        self.terms.insert(term.into(), next);
-        self.tools_with.push(0);
-        next
-    }
-
-    fn finish(self, ranks: Vec<u32>) -> Index {
-        let mut starts = Vec::with_capacity(self.tools_with.len() + 1);
-        let mut end = 0;
-        starts.push(0);
-        for tools in &self.tools_with {
-            end += tools;
-            starts.push(end);
-        }
-        let usual = self.usual_lengths();
-        let rarities: Vec<f32> =
-            self.tools_with.iter().map(|with| rarity(self.lengths.len(), *with)).collect();
-        let mut next = starts.clone();
-        let mut postings = vec![(0, 0.0); self.mentions.len()];
-        for mention in &self.mentions {
-            let length = &self.lengths[mention.tool as usize];
-            let place = &mut next[mention.term as usize];
-            postings[*place as usize] =
-                (mention.tool, rarities[mention.term as usize] * weigh(&mention.times, length, &usual));
-            *place += 1;
-        }
-        Index { terms: self.terms, starts, postings, ranks }
-    }
-
-    /// The median length of each field among the tools that have it: one huge text does not move it.
-    fn usual_lengths(&self) -> [f32; FIELDS.len()] {
-        std::array::from_fn(|field| {
-            let mut lengths: Vec<u32> =
-                self.lengths.iter().map(|lengths| lengths[field]).filter(|length| *length > 0).collect();
-            let middle = lengths.len().saturating_sub(1) / 2;
-            if lengths.is_empty() { 1.0 } else { *lengths.select_nth_unstable(middle).1 as f32 }
-        })
-    }
-}
-
-fn rarity(tools: usize, tools_with: u32) -> f32 {
-    let (all, with) = (tools as f32, tools_with as f32);
-    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
-}
-
-fn weigh(times: &[u8; FIELDS.len()], length: &[u32; FIELDS.len()], usual: &[f32; FIELDS.len()]) -> f32 {
-    let mut weight = 0.0;
-    for (at, field) in FIELDS.iter().enumerate().filter(|(at, _)| times[*at] > 0) {
-        let relative = length[at] as f32 / usual[at];
-        let times = (1.0 + f32::from(times[at]).ln())
-            / (1.0 - field.length_penalty + field.length_penalty * relative);
-        weight += field.weight * times / (times + SATURATION);
-    }
-    weight
-}
-
-#[cfg(test)]
-mod tests;

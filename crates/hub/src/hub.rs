@@ -368,6 +368,7 @@ impl Hub {
         let tools = snapshot.catalog.tools();
         let mut found: Vec<(usize, f32)> = snapshot
             .index()
+            .words
             .search(query, limit.saturating_mul(3))
             .into_iter()
             .filter(|hit| self.permits(&tools[hit.position]))

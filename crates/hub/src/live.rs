@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog, Problem};
 use toolyard_core::index::Index;
+use toolyard_core::metadata::{Knowledge, Library};
 
 use crate::config::Limits;
 use crate::upstream::Listing;
@@ -39,9 +40,12 @@ impl Snapshot {
         Self { catalog, listings, problems, index: OnceLock::new() }
     }
 
-    /// Returns the words index, made on first use.
+    /// Returns what requests are compared with, made on first use.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::new(&self.catalog))
+        self.index.get_or_init(|| {
+            let knowledge = Knowledge::gather(&self.catalog, Some(Library::builtin()), &[], |_| None);
+            Index::new(&self.catalog, knowledge)
+        })
     }
 }
 

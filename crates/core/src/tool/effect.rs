@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::words::words;
 
 /// What a call to a tool does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing, so it is safe to repeat.

@@ -64,7 +64,7 @@ fn repeating_a_word_in_the_request_changes_nothing() {
 #[test]
 fn equal_tools_are_ordered_by_id_and_the_limit_holds() {
     let tools = [("b", "same", "x"), ("a", "zame", "x"), ("a", "same", "x"), ("c", "same", "x")];
-    let index = Index::new(&catalog(&tools));
+    let index = Words::new(&catalog(&tools));
     let ids = |limit| {
         let hits = index.search("x", limit);
         hits.iter().map(|hit| catalog(&tools).tools()[hit.position].id.to_string()).collect::<Vec<_>>()
@@ -89,7 +89,7 @@ proptest! {
     ) {
         let tools: Vec<(&str, &str, &str)> = tools.iter().map(|(name, text)| ("s", &**name, &**text)).collect();
         let catalog = catalog(&tools);
-        let hits = Index::new(&catalog).search(&query, limit);
+        let hits = Words::new(&catalog).search(&query, limit);
         prop_assert!(hits.len() <= limit);
         prop_assert!(hits.iter().all(|hit| hit.position < catalog.len() && hit.score > 0.0 && hit.score.is_finite()));
         prop_assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
@@ -98,7 +98,7 @@ proptest! {
 
 fn found(tools: &[(&str, &str, &str)], query: &str) -> String {
     let catalog = catalog(tools);
-    let hits = Index::new(&catalog).search(query, 10);
+    let hits = Words::new(&catalog).search(query, 10);
     let line = |hit: &Hit| format!("{} {:.1}", catalog.tools()[hit.position].id, hit.score);
     hits.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -16,7 +16,7 @@ const MAX_JOINED_BYTES: usize = 14;
 ///
 /// Words are folded (case, accents, width), identifiers are taken apart, English endings are cut,
 /// and scripts that do not part words give overlapping pairs of characters.
-pub(super) fn each_term(text: &str, emit: &mut impl FnMut(&str)) {
+pub(crate) fn each_term(text: &str, emit: &mut impl FnMut(&str)) {
     let text = fold(text);
     let mut buffer = String::new();
     for chunk in text.split(|c: char| !(c.is_alphanumeric() || c == '-' || is_unparted(c))) {
@@ -34,8 +34,19 @@ pub(super) fn each_term(text: &str, emit: &mut impl FnMut(&str)) {
     }
 }
 
+/// Returns the different terms of `text` in the order in which they first occur, at most `limit`.
+pub(crate) fn terms(text: &str, limit: usize) -> Vec<String> {
+    let mut terms: Vec<String> = Vec::new();
+    each_term(text, &mut |term| {
+        if terms.len() < limit && !terms.iter().any(|known| known == term) {
+            terms.push(term.to_owned());
+        }
+    });
+    terms
+}
+
 /// Undoes what keyboards and typesetters vary: width, ligatures and accents.
-fn fold(text: &str) -> Cow<'_, str> {
+pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
@@ -45,7 +56,7 @@ fn fold(text: &str) -> Cow<'_, str> {
 }
 
 /// Scripts written without spaces between words.
-fn is_unparted(c: char) -> bool {
+pub(crate) fn is_unparted(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3005}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
@@ -163,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    fn terms(text: &str) -> String {
+    fn spaced(text: &str) -> String {
         let mut terms = Vec::new();
         each_term(text, &mut |term| terms.push(term.to_owned()));
         terms.join(" ")
@@ -171,30 +182,30 @@ mod tests {
 
     #[test]
     fn identifiers_and_sentences_give_the_same_terms() {
-        assert_eq!(terms("create_issue"), terms("Creating the issues"));
-        assert_eq!(terms("readTextFile"), terms("read text files"));
-        assert_eq!(terms("fetch-URLs"), "fetchurl fetch url");
+        assert_eq!(spaced("create_issue"), spaced("Creating the issues"));
+        assert_eq!(spaced("readTextFile"), spaced("read text files"));
+        assert_eq!(spaced("fetch-URLs"), "fetchurl fetch url");
     }
 
     #[test]
     fn names_written_as_two_words_are_found_as_one() {
-        assert_eq!(terms("GitHub e-mail"), "github git hub email e mail");
-        assert_eq!(terms("oauth2 s3"), "oauth oauth2 s3");
+        assert_eq!(spaced("GitHub e-mail"), "github git hub email e mail");
+        assert_eq!(spaced("oauth2 s3"), "oauth oauth2 s3");
     }
 
     #[test]
     fn accents_case_and_width_make_no_difference() {
-        assert_eq!(terms("CAFÉ"), terms("cafe\u{301}"));
-        assert_eq!(terms("ＡＰＩ"), "api");
-        assert_eq!(terms("Ελλάδα"), terms("ελλαδα"));
+        assert_eq!(spaced("CAFÉ"), spaced("cafe\u{301}"));
+        assert_eq!(spaced("ＡＰＩ"), "api");
+        assert_eq!(spaced("Ελλάδα"), spaced("ελλαδα"));
     }
 
     #[test]
     fn scripts_without_spaces_give_pairs() {
-        assert_eq!(terms("検索する"), "検索 索す する");
-        assert_eq!(terms("PDF变换"), "pdf 变换");
-        assert_eq!(terms("本"), "本");
-        assert_eq!(terms("ガギ"), "ガギ");
+        assert_eq!(spaced("検索する"), "検索 索す する");
+        assert_eq!(spaced("PDF变换"), "pdf 变换");
+        assert_eq!(spaced("本"), "本");
+        assert_eq!(spaced("ガギ"), "ガギ");
     }
 
     proptest! {

@@ -1,0 +1,82 @@
+//! What servers are called, and which of them a request names.
+
+use crate::catalog::Catalog;
+use crate::lexicon::{Categories, Lexicon};
+use crate::metadata::Knowledge;
+use crate::text::terms;
+
+/// What the servers of a catalog are called.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    servers: Vec<Server>,
+    /// The server of each tool.
+    of_tool: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    /// Each name as its terms, with how surely it means the server.
+    names: Vec<(Vec<String>, f32)>,
+}
+
+/// `time` or `memory` in a request mostly means the thing and not the server.
+const COMMON_WORD: f32 = 0.3;
+/// Words around a product's name in the name of a server.
+const NOISE: [&str; 12] = [
+    "mcp", "server", "api", "tool", "tools", "hub", "official", "remote", "local", "client", "service", "my",
+];
+
+impl Names {
+    /// Reads the names of every server of a catalog.
+    pub fn new(catalog: &Catalog, knowledge: &Knowledge) -> Self {
+        let mut names = Self::default();
+        for (server, tools) in catalog.servers() {
+            let at = u32::try_from(names.servers.len()).expect("there are fewer servers than tools");
+            names.of_tool.extend(std::iter::repeat_n(at, tools));
+            let mut known: Vec<(Vec<String>, f32)> = Vec::new();
+            let own: Vec<String> =
+                terms(server, 8).into_iter().filter(|term| !NOISE.contains(&term.as_str())).collect();
+            let aliases = knowledge.aliases(server).iter().map(|alias| terms(alias, 8));
+            for name in std::iter::once(own).chain(aliases).filter(|name| !name.is_empty()) {
+                if !known.iter().any(|(it, _)| *it == name) {
+                    let sureness = sureness(&name);
+                    known.push((name, sureness));
+                }
+            }
+            names.servers.push(Server { names: known });
+        }
+        names
+    }
+
+    /// Returns which server a tool belongs to, by position.
+    pub(crate) fn server_of(&self, tool: usize) -> usize {
+        self.of_tool[tool] as usize
+    }
+
+    /// Returns how many servers there are.
+    pub(crate) fn len(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// Returns for each server how surely the terms name it, from 0 to 1.
+    pub(crate) fn named(&self, query: &[String]) -> Vec<f32> {
+        let says = |name: &[String]| {
+            let mut places = name.iter().map(|term| query.iter().position(|it| it == term));
+            places.all(|place| place.is_some())
+        };
+        let sureness = |server: &Server| {
+            let said = server.names.iter().filter(|(name, _)| says(name)).map(|(_, sureness)| *sureness);
+            said.fold(0.0, f32::max)
+        };
+        self.servers.iter().map(sureness).collect()
+    }
+}
+
+fn sureness(name: &[String]) -> f32 {
+    let (categories, lexicon) = (Categories::builtin(), Lexicon::builtin());
+    let is_common = |term: &String| match categories.noun(term) {
+        Some(noun) => !noun.is_product,
+        None => lexicon.verb(term).is_some(),
+    };
+    if name.iter().all(is_common) { COMMON_WORD } else { 1.0 }
+}

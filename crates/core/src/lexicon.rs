@@ -1,0 +1,230 @@
+//! What words mean in many languages: which action a verb asks for, which English word a noun stands for.
+//!
+//! The words are data (`data/lexicon`, `data/categories.json`). A request is read once into a
+//! [`Reading`]; everything after it works with English.
+
+mod category;
+mod language;
+mod reading;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{fold, is_unparted};
+
+pub use category::{Categories, Noun};
+pub use language::Language;
+pub use reading::{Reading, Word};
+
+/// What a request asks to be done, or what a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Finds things by what they contain.
+    Search,
+    /// Shows many things.
+    List,
+    /// Shows one known thing.
+    Read,
+    /// Makes something new.
+    Create,
+    /// Changes something.
+    Update,
+    /// Removes something.
+    Delete,
+    /// Runs something.
+    Execute,
+    /// Sends something to somebody.
+    Send,
+    /// Puts something elsewhere.
+    Move,
+    /// Makes a second one.
+    Copy,
+    /// Turns something into another form.
+    Convert,
+    /// Works something out.
+    Compute,
+    /// Shows how things differ.
+    Compare,
+    /// Watches how something is doing.
+    Monitor,
+    /// No known verb.
+    Unknown,
+}
+
+impl Action {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::List => "list",
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+            Self::Send => "send",
+            Self::Move => "move",
+            Self::Copy => "copy",
+            Self::Convert => "convert",
+            Self::Compute => "compute",
+            Self::Compare => "compare",
+            Self::Monitor => "monitor",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether it leaves the world as it was.
+    pub fn only_reads(self) -> bool {
+        matches!(self, Self::Search | Self::List | Self::Read | Self::Compute | Self::Compare | Self::Monitor)
+    }
+}
+
+/// Every word that is known, of all languages.
+#[derive(Debug)]
+pub struct Lexicon {
+    /// Words and phrases, folded.
+    exact: HashMap<Box<str>, Vec<Meaning>>,
+    /// Beginnings of inflected words.
+    beginnings: HashMap<Box<str>, Vec<Meaning>>,
+    /// Phrases of scripts that do not part words, by their first character, longest first.
+    unparted: HashMap<char, Vec<(Box<str>, Meaning)>>,
+    /// Words without content, with the languages that have them.
+    stops: HashMap<Box<str>, Vec<Language>>,
+}
+
+/// What a word means in one language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Meaning {
+    language: Language,
+    action: Option<Action>,
+    english: Option<Box<str>>,
+}
+
+/// One file of the lexicon.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    language: Language,
+    actions: HashMap<Action, Vec<String>>,
+    words: HashMap<String, String>,
+    stop: Vec<String>,
+}
+
+/// Each file of `data/lexicon`: its name and text.
+mod files {
+    include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
+}
+
+/// A beginning shorter than this fits too many words.
+const MIN_BEGINNING: usize = 2;
+
+impl Lexicon {
+    /// Returns the lexicon that comes with the product, read on first use.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Lexicon> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            let mut lexicon = Self {
+                exact: HashMap::new(),
+                beginnings: HashMap::new(),
+                unparted: HashMap::new(),
+                stops: HashMap::new(),
+            };
+            for (name, text) in files::FILES {
+                let file = serde_json::from_str(text);
+                lexicon.add(file.unwrap_or_else(|err| panic!("a test reads every file; {name}: {err}")));
+            }
+            for phrases in lexicon.unparted.values_mut() {
+                phrases.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
+            }
+            lexicon
+        })
+    }
+
+    fn add(&mut self, file: File) {
+        let language = file.language;
+        for (action, phrases) in file.actions {
+            for phrase in phrases {
+                self.add_word(&phrase, Meaning { language, action: Some(action), english: None });
+            }
+        }
+        for (word, english) in file.words {
+            self.add_word(&word, Meaning { language, action: None, english: Some(english.into()) });
+        }
+        for stop in file.stop {
+            let languages = self.stops.entry(folded(&stop).into()).or_default();
+            if !languages.contains(&language) {
+                languages.push(language);
+            }
+        }
+    }
+
+    fn add_word(&mut self, word: &str, meaning: Meaning) {
+        let word = folded(word);
+        let (word, is_beginning) = match word.strip_suffix('*') {
+            Some(beginning) => (beginning, true),
+            None => (word.as_str(), false),
+        };
+        let Some(first) = word.chars().next() else { return };
+        if is_unparted(first) {
+            self.unparted.entry(first).or_default().push((word.into(), meaning));
+            return;
+        }
+        let words = if is_beginning { &mut self.beginnings } else { &mut self.exact };
+        let known = words.entry(word.into()).or_default();
+        // A word of the lexicon may be both a verb and something else.
+        match known.iter_mut().find(|it| it.language == meaning.language) {
+            Some(known) => {
+                known.action = known.action.or(meaning.action);
+                known.english = known.english.take().or(meaning.english);
+            }
+            None => known.push(meaning),
+        }
+    }
+
+    /// Returns what a word or phrase means in a language, or else in English.
+    fn meaning(&self, word: &str, language: Language) -> Option<&Meaning> {
+        let of = |meanings: &'_ Vec<Meaning>| -> Option<usize> {
+            let own = meanings.iter().position(|it| it.language == language);
+            own.or_else(|| meanings.iter().position(|it| it.language == Language::En))
+        };
+        if let Some(meanings) = self.exact.get(word) {
+            return of(meanings).map(|at| &meanings[at]);
+        }
+        if word.contains(' ') {
+            return None;
+        }
+        let ends = word.char_indices().map(|(at, _)| at).skip(MIN_BEGINNING).chain([word.len()]);
+        ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
+            let meanings = self.beginnings.get(&word[..end])?;
+            meanings.iter().find(|it| it.language == language)
+        })
+    }
+
+    /// Returns the longest phrase that `text` begins with, in a script that does not part words.
+    fn leading(&self, text: &str) -> Option<(&str, &Meaning)> {
+        let phrases = self.unparted.get(&text.chars().next()?)?;
+        let found = phrases.iter().find(|(phrase, _)| text.starts_with(&**phrase));
+        found.map(|(phrase, meaning)| (&**phrase, meaning))
+    }
+
+    /// Returns the action that an English verb stands for.
+    pub fn verb(&self, word: &str) -> Option<Action> {
+        self.meaning(word, Language::En).and_then(|meaning| meaning.action)
+    }
+
+    /// Whether a word has no content in a language.
+    pub fn is_stop(&self, word: &str, language: Language) -> bool {
+        self.stops.get(word).is_some_and(|languages| languages.contains(&language))
+    }
+}
+
+/// The form in which words of the lexicon and of requests are compared.
+fn folded(text: &str) -> String {
+    fold(text).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! What is known of a tool beyond what its server says: what people call it, when they need it.
+//!
+//! Everything is inferred where nobody wrote it down; the library that comes with the product and a
+//! person's own files say it better and win, field by field.
+
+mod export;
+mod infer;
+mod knowledge;
+mod library;
+mod sidecar;
+
+pub use export::Metadata;
+pub use knowledge::{Facts, Knowledge};
+pub use library::Library;
+pub use sidecar::{Error, Note, Sidecar};

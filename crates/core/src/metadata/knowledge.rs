@@ -1,0 +1,115 @@
+//! Everything known of every tool of a catalog.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Library, Note, Sidecar, infer};
+use crate::catalog::Catalog;
+use crate::lexicon::{Action, Categories};
+use crate::tool::{Effect, Tool};
+
+/// Everything known of every tool of a catalog, by position.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    tools: Vec<Facts>,
+    servers: BTreeMap<Arc<str>, Vec<String>>,
+}
+
+/// What is known of one tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// What it does.
+    pub action: Action,
+    /// What a call does to the world.
+    pub effect: Effect,
+    /// Its field of use, as a position in [`Categories`].
+    pub category: Option<usize>,
+    /// What somebody wrote about it.
+    pub note: Option<Arc<Note>>,
+}
+
+impl Knowledge {
+    /// Brings together what the library and a person's own files say about a catalog. `version` is that
+    /// of a server, where it is known.
+    pub fn gather<'a>(
+        catalog: &Catalog,
+        library: Option<&Library>,
+        own: &[Sidecar],
+        version: impl Fn(&str) -> Option<&'a str>,
+    ) -> Self {
+        let mut knowledge = Self::default();
+        for (server, _) in catalog.servers() {
+            let tools = catalog.of_server(server);
+            let common = library.and_then(|library| library.about(tools));
+            let is_own = |it: &&Sidecar| it.server == **server && it.holds_for(version(server));
+            let sources: Vec<&Sidecar> = own.iter().filter(is_own).chain(common).collect();
+            for tool in tools {
+                knowledge.tools.push(facts(tool, &sources));
+            }
+            let aliases = sources.iter().flat_map(|source| source.aliases.iter().cloned());
+            knowledge.servers.insert(Arc::clone(server), aliases.collect());
+        }
+        knowledge
+    }
+
+    /// Returns what is known of the tool at a position of the catalog.
+    pub fn of(&self, position: usize) -> &Facts {
+        &self.tools[position]
+    }
+
+    /// Returns what people call a server.
+    pub fn aliases(&self, server: &str) -> &[String] {
+        self.servers.get(server).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns for how many tools somebody wrote something.
+    pub fn written(&self) -> usize {
+        self.tools.iter().filter(|facts| facts.note.is_some()).count()
+    }
+}
+
+fn facts(tool: &Tool, sources: &[&Sidecar]) -> Facts {
+    let note = joined(sources.iter().filter_map(|source| source.tools.get(&tool.name)));
+    let categories = Categories::builtin();
+    let written = note.as_ref().and_then(|note| note.category.as_deref());
+    let of_server = sources.iter().map(|source| source.category.as_str());
+    let category = written.into_iter().chain(of_server).find_map(|name| categories.position(name));
+    let effect = match note.as_ref().and_then(|note| note.effect) {
+        // A note may warn of a tool; it cannot make one harmless that its own name gives away.
+        Some(effect) if tool.effect != Effect::Destroy => effect,
+        Some(_) | None => tool.effect,
+    };
+    Facts {
+        action: note.as_ref().and_then(|note| note.action).unwrap_or_else(|| infer::action(tool)),
+        effect,
+        category: category.or_else(|| infer::category(tool)),
+        note: note.map(Arc::new),
+    }
+}
+
+/// The first note that says something about a field wins it.
+fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
+    let mut joined = notes.next()?.clone();
+    for note in notes {
+        joined.action = joined.action.or(note.action);
+        joined.effect = joined.effect.or(note.effect);
+        joined.category = joined.category.or_else(|| note.category.clone());
+        let lists = [
+            (&mut joined.targets, &note.targets),
+            (&mut joined.tags, &note.tags),
+            (&mut joined.keywords, &note.keywords),
+            (&mut joined.use_cases, &note.use_cases),
+            (&mut joined.examples, &note.examples),
+            (&mut joined.chains_with, &note.chains_with),
+        ];
+        for (own, other) in lists {
+            if own.is_empty() {
+                own.clone_from(other);
+            }
+        }
+        if joined.not_for.is_empty() {
+            joined.not_for.clone_from(&note.not_for);
+        }
+    }
+    Some(joined)
+}

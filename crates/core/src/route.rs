@@ -1,0 +1,250 @@
+//! A request becomes a decision: which tool is meant, how sure that is, and whether to act, ask or decline.
+//!
+//! Everything here is a function of what is handed in, so the same request in the same situation always
+//! gives the same decision. Weights and thresholds are data, fitted by `training/`.
+
+mod confidence;
+mod evidence;
+mod intent;
+mod question;
+mod reason;
+mod seed;
+mod signals;
+mod weights;
+
+use crate::catalog::Catalog;
+use crate::index::Index;
+use crate::tool::Tool;
+
+pub use confidence::{Judgement, Trait, Traits};
+pub use intent::Intent;
+pub use question::Question;
+pub use signals::{Sense, Signal, Signals};
+pub use weights::{Gate, Weights};
+
+use signals::Comparison;
+
+/// A request and what it may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// What is wanted, in plain words.
+    pub task: &'a str,
+    /// How alike it and the tools are in meaning, where an encoder said so.
+    pub sense: Option<&'a Sense>,
+}
+
+/// The surroundings of a request.
+#[derive(Clone, Copy)]
+pub struct Situation<'a> {
+    /// The server that the caller would rather use.
+    pub preferred_server: Option<&'a str>,
+    /// How a tool stands at the moment.
+    pub standing: &'a dyn Fn(&Tool) -> Standing,
+}
+
+/// How a tool stands at the moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Whether the caller may use it at all.
+    pub is_visible: bool,
+    /// Whether its server is reachable, as far as is known.
+    pub is_up: bool,
+    /// Its tier: 0 essential, 1 usual, 2 fallback.
+    pub tier: u8,
+    /// How lately this conversation used it, from 0 to 1.
+    pub recent: f32,
+    /// How often it was right for such requests, from -1 to 1.
+    pub liked: f32,
+}
+
+impl Standing {
+    /// A tool that nothing is known against.
+    pub const PLAIN: Self = Self { is_visible: true, is_up: true, tier: 1, recent: 0.0, liked: 0.0 };
+}
+
+/// The knobs of one decision. No `Default`: the configuration knows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Asks instead of acting below this confidence.
+    pub confidence: f64,
+    /// Candidates returned at most.
+    pub candidates: usize,
+}
+
+/// How tools are ranked.
+#[derive(Clone, Copy, Debug)]
+pub enum Profile<'a> {
+    /// By all signals, with fitted weights.
+    Fitted(&'a Weights),
+    /// By category, keywords, use case and availability: 40, 30, 20 and 10.
+    Seed,
+}
+
+/// What to do about a request, and why.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// What the request asks for.
+    pub intent: Intent,
+    /// Whether to act, ask or decline.
+    pub verdict: Verdict,
+    /// The probability that the first candidate is right.
+    pub confidence: f64,
+    /// What was judged besides.
+    pub judgement: Judgement,
+    /// The tools that may be meant, likeliest first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Whether to act, ask or decline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The first candidate is meant.
+    Act,
+    /// One question settles it.
+    Ask(Question),
+    /// No tool fits.
+    Abstain,
+}
+
+/// A tool that may be meant.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its position in the catalog.
+    pub position: usize,
+    /// What all signals give together; comparable only within one decision.
+    pub score: f32,
+    /// Its share of the belief, from 0 to 1.
+    pub probability: f32,
+    /// Every signal.
+    pub signals: Signals,
+    /// Why it fits, strongest first.
+    pub reasons: Vec<String>,
+    /// A better candidate of another server that does the same.
+    pub twin_of: Option<usize>,
+}
+
+/// Decides about a request.
+pub fn route(
+    index: &Index,
+    catalog: &Catalog,
+    request: Request,
+    situation: &Situation,
+    (profile, limits): (Profile, Limits),
+) -> Decision {
+    let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let (scores, temper) = match profile {
+        Profile::Fitted(weights) => (weights.scores(&comparison), 1.0),
+        // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
+        Profile::Seed => (seed::scores(index, catalog, &comparison), 12.0),
+    };
+    let ranked = rank(index, &comparison, &scores, temper);
+    let traits = confidence::traits(&comparison, &ranked);
+    let judgement = match profile {
+        Profile::Fitted(weights) => weights.judge(&traits),
+        Profile::Seed => seed::judge(&ranked, &comparison.intent),
+    };
+    let mut candidates = ranked;
+    candidates.truncate(limits.candidates.max(1));
+    mark_twins(index, catalog, &mut candidates);
+    if let Profile::Fitted(weights) = profile {
+        reason::explain(index, catalog, (request.task, &comparison, weights), &mut candidates);
+    }
+    let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, limits);
+    Decision { intent: comparison.intent, verdict, confidence: judgement.right, judgement, candidates }
+}
+
+/// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
+/// be meant, and how the request as a whole opens each gate.
+pub fn compare(
+    index: &Index,
+    catalog: &Catalog,
+    request: Request,
+    situation: &Situation,
+) -> (Vec<(usize, Signals)>, [f32; Gate::ALL.len()]) {
+    let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let gates = weights::gates(&comparison.query);
+    (comparison.tools.into_iter().zip(comparison.signals).collect(), gates)
+}
+
+/// Returns what a confidence is judged by, for fitting.
+pub fn traits(
+    index: &Index,
+    catalog: &Catalog,
+    request: Request,
+    situation: &Situation,
+    weights: &Weights,
+) -> (Option<usize>, Traits) {
+    let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let ranked = rank(index, &comparison, &weights.scores(&comparison), 1.0);
+    let traits = confidence::traits(&comparison, &ranked);
+    (ranked.first().map(|first| first.position), traits)
+}
+
+fn rank(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let total: f32 = scores.iter().map(|score| ((score - best) * temper).exp()).sum();
+    let mut ranked: Vec<Candidate> = comparison
+        .tools
+        .iter()
+        .zip(&comparison.signals)
+        .zip(scores)
+        .map(|((position, signals), score)| Candidate {
+            position: *position,
+            score: *score,
+            probability: ((score - best) * temper).exp() / total,
+            signals: *signals,
+            reasons: Vec::new(),
+            twin_of: None,
+        })
+        .collect();
+    // Ties break on the name, so the same request always lists tools in the same order.
+    ranked.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| index.words.rank(a.position).cmp(&index.words.rank(b.position)))
+    });
+    ranked
+}
+
+/// Marks tools of other servers that do what a better candidate does.
+fn mark_twins(index: &Index, catalog: &Catalog, candidates: &mut [Candidate]) {
+    for at in 1..candidates.len() {
+        let (better, rest) = candidates.split_at_mut(at);
+        let this = &mut rest[0];
+        let is_twin = |other: &Candidate| {
+            let (a, b) = (other.position, this.position);
+            let tools = catalog.tools();
+            tools[a].server != tools[b].server
+                && index.knowledge.of(a).action == index.knowledge.of(b).action
+                && shares_name(index, a, b)
+        };
+        this.twin_of = better.iter().find(|other| is_twin(other)).map(|other| other.position);
+    }
+}
+
+fn shares_name(index: &Index, a: usize, b: usize) -> bool {
+    let (a, b) = (index.words.name_terms(a), index.words.name_terms(b));
+    let shared = a.iter().filter(|term| b.contains(term)).count();
+    3 * shared >= 2 * a.len().max(b.len()).max(1)
+}
+
+/// A vague request is asked about, a clear one that nothing fits is declined.
+fn verdict(
+    catalog: &Catalog,
+    intent: &Intent,
+    judgement: Judgement,
+    candidates: &[Candidate],
+    limits: Limits,
+) -> Verdict {
+    let ask = || Verdict::Ask(Question::about(catalog, intent, judgement, candidates));
+    if candidates.is_empty() {
+        return if judgement.vague >= 0.5 || intent.keywords.is_empty() { ask() } else { Verdict::Abstain };
+    }
+    if judgement.right >= limits.confidence && judgement.vague < 0.5 {
+        return Verdict::Act;
+    }
+    if judgement.none >= 0.5 && judgement.vague < 0.5 { Verdict::Abstain } else { ask() }
+}
+
+#[cfg(test)]
+mod tests;

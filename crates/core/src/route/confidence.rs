@@ -1,0 +1,148 @@
+//! How sure a decision is. A confidence of 0.8 is meant to be right in 80 of 100 cases.
+
+use serde::Serialize;
+
+use super::Candidate;
+use super::signals::{Comparison, Signal};
+use crate::lexicon::Action;
+
+/// What was judged about a request, as probabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The first candidate is right.
+    pub right: f64,
+    /// No tool can do it.
+    pub none: f64,
+    /// It does not say enough.
+    pub vague: f64,
+}
+
+/// What a confidence is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it; `traits` shows how each is made")]
+pub enum Trait {
+    Bias,
+    Belief,
+    Margin,
+    Rival,
+    Score,
+    Words,
+    Gloss,
+    Phrase,
+    Name,
+    Sense,
+    PhraseSense,
+    Named,
+    OtherNamed,
+    Action,
+    NoAction,
+    Coverage,
+    Length,
+    Details,
+    Target,
+    StandIns,
+    Clarity,
+    Foreign,
+    Missing,
+}
+
+impl Trait {
+    /// Every trait, in the order of [`Traits`].
+    pub const ALL: [Self; 23] = [
+        Self::Bias,
+        Self::Belief,
+        Self::Margin,
+        Self::Rival,
+        Self::Score,
+        Self::Words,
+        Self::Gloss,
+        Self::Phrase,
+        Self::Name,
+        Self::Sense,
+        Self::PhraseSense,
+        Self::Named,
+        Self::OtherNamed,
+        Self::Action,
+        Self::NoAction,
+        Self::Coverage,
+        Self::Length,
+        Self::Details,
+        Self::Target,
+        Self::StandIns,
+        Self::Clarity,
+        Self::Foreign,
+        Self::Missing,
+    ];
+
+    /// Returns its name in the file of weights.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bias => "bias",
+            Self::Belief => "belief",
+            Self::Margin => "margin",
+            Self::Rival => "rival",
+            Self::Score => "score",
+            Self::Words => "words",
+            Self::Gloss => "gloss",
+            Self::Phrase => "phrase",
+            Self::Name => "name",
+            Self::Sense => "sense",
+            Self::PhraseSense => "phrase-sense",
+            Self::Named => "named",
+            Self::OtherNamed => "other-named",
+            Self::Action => "action",
+            Self::NoAction => "no-action",
+            Self::Coverage => "coverage",
+            Self::Length => "length",
+            Self::Details => "details",
+            Self::Target => "target",
+            Self::StandIns => "stand-ins",
+            Self::Clarity => "clarity",
+            Self::Foreign => "foreign",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// The value of every trait for one request.
+pub type Traits = [f32; Trait::ALL.len()];
+
+pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
+    let mut traits = [0.0; Trait::ALL.len()];
+    let mut set = |it: Trait, value: f32| traits[it as usize] = value;
+    let (intent, query) = (&comparison.intent, &comparison.query);
+    set(Trait::Bias, 1.0);
+    if let Some(first) = ranked.first() {
+        let second = ranked.get(1);
+        let of = |signal: Signal| first.signals[signal as usize];
+        let likely = first.probability.clamp(0.001, 0.999);
+        set(Trait::Belief, (likely / (1.0 - likely)).ln());
+        set(Trait::Margin, second.map_or(4.0, |second| first.score - second.score).min(4.0));
+        set(Trait::Rival, second.map_or(0.0, |second| second.probability));
+        set(Trait::Score, first.score / 10.0);
+        let copied = [
+            (Trait::Words, Signal::Words),
+            (Trait::Gloss, Signal::Gloss),
+            (Trait::Phrase, Signal::Phrase),
+            (Trait::Name, Signal::Name),
+            (Trait::Sense, Signal::Sense),
+            (Trait::PhraseSense, Signal::PhraseSense),
+            (Trait::Named, Signal::Named),
+            (Trait::OtherNamed, Signal::OtherNamed),
+            (Trait::Action, Signal::Action),
+            (Trait::Missing, Signal::Missing),
+        ];
+        for (it, signal) in copied {
+            set(it, of(signal));
+        }
+    }
+    set(Trait::NoAction, f32::from(intent.action == Action::Unknown));
+    set(Trait::Coverage, query.coverage);
+    set(Trait::Length, (1.0 + query.terms as f32).ln() / 3.0);
+    set(Trait::Details, intent.clues.details.min(4) as f32 / 4.0);
+    set(Trait::Target, f32::from(intent.clues.has_target || intent.clues.names_product));
+    set(Trait::StandIns, f32::from(intent.clues.stand_ins > 0));
+    set(Trait::Clarity, intent.confidence as f32);
+    set(Trait::Foreign, query.is_foreign);
+    traits
+}

@@ -1,0 +1,113 @@
+//! What kinds of values a request holds, and what kinds a tool needs.
+
+use crate::tool::{Parameter, Tool};
+
+/// A kind of value that is recognised by its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Url,
+    Path,
+    Number,
+    Email,
+    Code,
+}
+
+const KINDS: [Kind; 5] = [Kind::Url, Kind::Path, Kind::Number, Kind::Email, Kind::Code];
+
+/// The kinds of values that a request holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Evidence {
+    held: [bool; KINDS.len()],
+}
+
+/// How a tool's parameters and a request's values fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Fit {
+    /// The share of the held kinds that the tool can take.
+    pub(super) taken: f32,
+    /// How many required kinds nobody gave.
+    pub(super) missing: f32,
+}
+
+/// Looking further costs time and finds more of the same.
+const MAX_CHARS: usize = 4000;
+
+impl Evidence {
+    pub(super) fn of(task: &str) -> Self {
+        let end = task.char_indices().nth(MAX_CHARS).map_or(task.len(), |(at, _)| at);
+        let mut evidence = Self::default();
+        for word in task[..end].split_whitespace() {
+            let word = word.trim_matches(|c: char| {
+                matches!(c, '"' | '\'' | ',' | ';' | '(' | ')' | '“' | '”' | '?' | '!')
+            });
+            let word = word.trim_end_matches('.');
+            let mut hold = |kind: Kind| evidence.held[kind as usize] = true;
+            if word.starts_with("http://") || word.starts_with("https://") || is_domain(word) {
+                hold(Kind::Url);
+            } else if word.contains('@') && word.rsplit('@').next().is_some_and(is_domain) {
+                hold(Kind::Email);
+            } else if is_path(word) {
+                hold(Kind::Path);
+            } else if word.chars().any(|c| c.is_ascii_digit()) {
+                hold(Kind::Number);
+            }
+        }
+        evidence.held[Kind::Code as usize] =
+            task.contains("```") || task.contains("=>") || task.contains("();");
+        evidence
+    }
+
+    pub(super) fn fit(self, tool: &Tool) -> Fit {
+        let mut fit = Fit::default();
+        let held = KINDS.iter().filter(|kind| self.held[**kind as usize]).count();
+        for kind in KINDS {
+            let is_held = self.held[kind as usize];
+            let takes = |required: bool| {
+                tool.parameters.iter().any(|it| it.required == required && needs(it) == Some(kind))
+            };
+            if is_held && (takes(true) || takes(false)) {
+                fit.taken += 1.0 / held as f32;
+            }
+            if !is_held && matches!(kind, Kind::Url | Kind::Path | Kind::Email | Kind::Code) && takes(true) {
+                fit.missing += 1.0;
+            }
+        }
+        fit
+    }
+}
+
+fn is_domain(word: &str) -> bool {
+    let host = word.split('/').next().unwrap_or_default();
+    let Some((name, end)) = host.rsplit_once('.') else { return false };
+    let known = [
+        "com", "org", "net", "io", "dev", "de", "fr", "es", "it", "uk", "jp", "cn", "edu", "gov", "eu", "ai",
+        "app",
+    ];
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-._".contains(c)) && known.contains(&end)
+}
+
+fn is_path(word: &str) -> bool {
+    let has_slash = word.starts_with(['/', '~']) || word.starts_with("./") || word.matches('/').count() > 1;
+    let extension = word.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, end)| end);
+    let has_extension = extension.is_some_and(|end| {
+        (1..=5).contains(&end.len())
+            && end.chars().all(|c| c.is_ascii_alphanumeric())
+            && end.chars().any(|c| c.is_ascii_alphabetic())
+    });
+    has_slash || has_extension || word.contains('\\')
+}
+
+fn needs(parameter: &Parameter) -> Option<Kind> {
+    let name = parameter.name.to_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    match () {
+        () if has(&["url", "uri", "website", "domain"]) => Some(Kind::Url),
+        () if has(&["path", "filename", "file_name", "directory", "folder"]) || name == "file" => {
+            Some(Kind::Path)
+        }
+        () if has(&["email"]) => Some(Kind::Email),
+        () if has(&["code", "script"]) => Some(Kind::Code),
+        () if matches!(parameter.kind.as_str(), "number" | "integer") => Some(Kind::Number),
+        () => None,
+    }
+}

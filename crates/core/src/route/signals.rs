@@ -1,0 +1,416 @@
+//! How a request and a tool fit, seen from many sides, each as one number.
+
+use super::evidence::Evidence;
+use super::{Intent, Situation, Standing};
+use crate::catalog::Catalog;
+use crate::index::Index;
+use crate::lexicon::{Action, Categories, Language, Reading};
+use crate::text::terms;
+use crate::tool::Effect;
+
+/// One side from which a request and a tool are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "`Signal::meaning` says what each is")]
+pub enum Signal {
+    Words,
+    WordsShare,
+    Gloss,
+    GlossShare,
+    Name,
+    Phrase,
+    PhraseShare,
+    Named,
+    OtherNamed,
+    Support,
+    Action,
+    Effect,
+    Category,
+    Taken,
+    Missing,
+    Sense,
+    SenseShare,
+    PhraseSense,
+    PhraseSenseShare,
+    Available,
+    Tier,
+    Recent,
+    Liked,
+    Preferred,
+}
+
+impl Signal {
+    /// Every signal, in the order of [`Signals`].
+    pub const ALL: [Self; 24] = [
+        Self::Words,
+        Self::WordsShare,
+        Self::Gloss,
+        Self::GlossShare,
+        Self::Name,
+        Self::Phrase,
+        Self::PhraseShare,
+        Self::Named,
+        Self::OtherNamed,
+        Self::Support,
+        Self::Action,
+        Self::Effect,
+        Self::Category,
+        Self::Taken,
+        Self::Missing,
+        Self::Sense,
+        Self::SenseShare,
+        Self::PhraseSense,
+        Self::PhraseSenseShare,
+        Self::Available,
+        Self::Tier,
+        Self::Recent,
+        Self::Liked,
+        Self::Preferred,
+    ];
+
+    /// Returns its name in the file of weights and in explanations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::WordsShare => "words-share",
+            Self::Gloss => "gloss",
+            Self::GlossShare => "gloss-share",
+            Self::Name => "name",
+            Self::Phrase => "phrase",
+            Self::PhraseShare => "phrase-share",
+            Self::Named => "named",
+            Self::OtherNamed => "other-named",
+            Self::Support => "support",
+            Self::Action => "action",
+            Self::Effect => "effect",
+            Self::Category => "category",
+            Self::Taken => "taken",
+            Self::Missing => "missing",
+            Self::Sense => "sense",
+            Self::SenseShare => "sense-share",
+            Self::PhraseSense => "phrase-sense",
+            Self::PhraseSenseShare => "phrase-sense-share",
+            Self::Available => "available",
+            Self::Tier => "tier",
+            Self::Recent => "recent",
+            Self::Liked => "liked",
+            Self::Preferred => "preferred",
+        }
+    }
+
+    /// Says what it compares.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Words => "shares words with the tool's text",
+            Self::WordsShare => "shares as many words as the best tool",
+            Self::Gloss => "shares words after translation and synonyms",
+            Self::GlossShare => "shares as many words after translation as the best tool",
+            Self::Name => "says what the tool is named after",
+            Self::Phrase => "is like what people say for this tool",
+            Self::PhraseShare => "is as like what people say as for the best tool",
+            Self::Named => "names the server",
+            Self::OtherNamed => "names another server",
+            Self::Support => "other tools of the server fit too",
+            Self::Action => "asks for what the tool does",
+            Self::Effect => "wants to read, but the tool changes something",
+            Self::Category => "is about the same field",
+            Self::Taken => "holds values that the tool takes",
+            Self::Missing => "lacks values that the tool needs",
+            Self::Sense => "means what the tool does",
+            Self::SenseShare => "means it as much as of the best tool",
+            Self::PhraseSense => "means what people say for this tool",
+            Self::PhraseSenseShare => "means it as much as for the best tool",
+            Self::Available => "the server is reachable",
+            Self::Tier => "the tool is a fallback",
+            Self::Recent => "was used in this conversation",
+            Self::Liked => "was right for such requests before",
+            Self::Preferred => "the server is preferred",
+        }
+    }
+}
+
+/// The value of every signal for one tool.
+pub type Signals = [f32; Signal::ALL.len()];
+
+/// How alike request and tools are in meaning, by position; made by an encoder.
+#[derive(Clone, Debug, Default)]
+pub struct Sense {
+    /// Between the request and each tool's text.
+    pub tools: Vec<f32>,
+    /// Between the request and the nearest of each tool's phrasings; 0 where there is none.
+    pub phrases: Vec<f32>,
+}
+
+/// A request, compared with every tool that may be meant.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    pub(super) intent: Intent,
+    /// The tools that may be meant, by position, in no order.
+    pub(super) tools: Vec<usize>,
+    /// Their signals.
+    pub(super) signals: Vec<Signals>,
+    /// What is known of the request as a whole.
+    pub(super) query: Query,
+}
+
+/// What is known of a request as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Query {
+    /// Whether it is in another language than most tools.
+    pub(super) is_foreign: f32,
+    /// The share of its words that some tool has.
+    pub(super) coverage: f32,
+    /// Whether it names a server.
+    pub(super) names_server: f32,
+    /// How many different terms it has.
+    pub(super) terms: usize,
+}
+
+/// Tools taken from each way of looking.
+const FROM_EACH: usize = 40;
+/// A request is compared by its first words; the rest of a long one is content.
+const MAX_TERMS: usize = 64;
+/// What one rare word can add at most: all fields, once each.
+const BEST_WEIGHT: f32 = 5.0;
+/// Synonyms and translations are guesses.
+const GLOSS_WEIGHT: f32 = 0.6;
+
+/// Compares a request with the tools of a catalog.
+pub(super) fn compare(
+    index: &Index,
+    catalog: &Catalog,
+    task: &str,
+    sense: Option<&Sense>,
+    situation: &Situation,
+) -> Comparison {
+    let reading = Reading::of(task);
+    let intent = Intent::from_reading(&reading);
+    let said = terms(task, MAX_TERMS);
+    let english = reading.english();
+    let gloss: Vec<String> =
+        terms(&english, MAX_TERMS).into_iter().filter(|term| !said.contains(term)).collect();
+
+    let mut found = Found::default();
+    let words = index.words.query_terms(task);
+    let by_words = found.look(index, |found| index.words.scores(&words, found));
+    let gloss_terms = index.words.query_terms(&english);
+    let by_gloss = found.look(index, |found| index.words.scores(&gloss_terms, found));
+    let weighted: Vec<(String, f32)> = said
+        .iter()
+        .map(|term| (term.clone(), 1.0))
+        .chain(gloss.iter().map(|term| (term.clone(), GLOSS_WEIGHT)))
+        .collect();
+    let by_phrase = found.look(index, |found| index.phrases.scores(&weighted, found));
+    if let Some(sense) = sense {
+        found.look_at(index, &sense.tools);
+        found.look_at(index, &sense.phrases);
+    }
+
+    let named = index.names.named(&said);
+    let most_named = named.iter().copied().fold(0.0, f32::max);
+    let known = said.iter().filter(|term| index.words.knows(term)).count();
+    let query = Query {
+        is_foreign: f32::from(intent.language != Language::En),
+        coverage: known as f32 / said.len().max(1) as f32,
+        names_server: most_named,
+        terms: said.len(),
+    };
+    let (mut tools, standings): (Vec<usize>, Vec<Standing>) = found
+        .tools()
+        .into_iter()
+        .map(|tool| (tool, (situation.standing)(&catalog.tools()[tool])))
+        .filter(|(_, standing)| standing.is_visible)
+        .unzip();
+    let scores = Scores {
+        words: Scored::new(&by_words, mass(index, &words) * BEST_WEIGHT),
+        gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * BEST_WEIGHT),
+        phrase: Scored::new(&by_phrase, 1.0),
+        sense: Scored::new(sense.map(|it| it.tools.as_slice()).unwrap_or_default(), 1.0),
+        phrase_sense: Scored::new(sense.map(|it| it.phrases.as_slice()).unwrap_or_default(), 1.0),
+        named: &named,
+        most_named,
+        evidence: Evidence::of(task),
+        terms: words.iter().chain(&gloss_terms).copied().collect(),
+        category: Categories::builtin().position(&intent.category),
+    };
+    let mut signals: Vec<Signals> = tools
+        .iter()
+        .zip(&standings)
+        .map(|(tool, standing)| scores.of(index, catalog, *tool, &intent, *standing))
+        .collect();
+    add_support(index, &tools, &mut signals);
+    if let Some(preferred) = situation.preferred_server {
+        for (tool, signals) in tools.iter().zip(&mut signals) {
+            signals[Signal::Preferred as usize] = f32::from(*catalog.tools()[*tool].server == *preferred);
+        }
+    }
+    tools.shrink_to_fit();
+    Comparison { intent, tools, signals, query }
+}
+
+/// How much all words together tell.
+fn mass(index: &Index, terms: &[u32]) -> f32 {
+    let known: f32 = terms.iter().map(|term| index.words.rarity(*term)).sum();
+    known.max(index.words.rarity_of_unknown())
+}
+
+/// The tools that some way of looking puts first.
+#[derive(Default)]
+struct Found(Vec<u32>);
+
+impl Found {
+    fn look(&mut self, index: &Index, scores: impl FnOnce(&mut Vec<u32>) -> Vec<f32>) -> Vec<f32> {
+        let mut found = Vec::new();
+        let scores = scores(&mut found);
+        self.take(index, &scores, found);
+        scores
+    }
+
+    fn look_at(&mut self, index: &Index, scores: &[f32]) {
+        let found = (0..scores.len()).filter(|at| scores[*at] > 0.0);
+        let found = found.map(|at| u32::try_from(at).expect("a catalog has fewer than four billion tools"));
+        self.take(index, scores, found.collect());
+    }
+
+    fn take(&mut self, index: &Index, scores: &[f32], found: Vec<u32>) {
+        let best = index.words.best(scores, found, FROM_EACH);
+        self.0.extend(best.iter().map(|hit| u32::try_from(hit.position).expect("it was one")));
+    }
+
+    fn tools(mut self) -> Vec<usize> {
+        self.0.sort_unstable();
+        self.0.dedup();
+        self.0.into_iter().map(|tool| tool as usize).collect()
+    }
+}
+
+/// One way of looking: what each tool got, what it could get, and what the best got.
+struct Scored<'a> {
+    scores: &'a [f32],
+    whole: f32,
+    best: f32,
+}
+
+impl<'a> Scored<'a> {
+    fn new(scores: &'a [f32], whole: f32) -> Self {
+        let best = scores.iter().copied().fold(0.0, f32::max);
+        Self { scores, whole, best }
+    }
+
+    fn of(&self, tool: usize) -> (f32, f32) {
+        let score = self.scores.get(tool).copied().unwrap_or(0.0);
+        let share = if self.best > 0.0 { score / self.best } else { 0.0 };
+        (if self.whole > 0.0 { score / self.whole } else { 0.0 }, share)
+    }
+}
+
+struct Scores<'a> {
+    words: Scored<'a>,
+    gloss: Scored<'a>,
+    phrase: Scored<'a>,
+    sense: Scored<'a>,
+    phrase_sense: Scored<'a>,
+    named: &'a [f32],
+    most_named: f32,
+    evidence: Evidence,
+    terms: Vec<u32>,
+    category: Option<usize>,
+}
+
+impl Scores<'_> {
+    fn of(
+        &self,
+        index: &Index,
+        catalog: &Catalog,
+        tool: usize,
+        intent: &Intent,
+        standing: Standing,
+    ) -> Signals {
+        let mut signals = [0.0; Signal::ALL.len()];
+        let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
+        let pairs = [
+            (&self.words, Signal::Words, Signal::WordsShare),
+            (&self.gloss, Signal::Gloss, Signal::GlossShare),
+            (&self.phrase, Signal::Phrase, Signal::PhraseShare),
+            (&self.sense, Signal::Sense, Signal::SenseShare),
+            (&self.phrase_sense, Signal::PhraseSense, Signal::PhraseSenseShare),
+        ];
+        for (scored, whole, share) in pairs {
+            let (of_whole, of_best) = scored.of(tool);
+            set(whole, of_whole);
+            set(share, of_best);
+        }
+        let name = index.words.name_terms(tool);
+        let weight =
+            |terms: &mut dyn Iterator<Item = u32>| terms.map(|term| index.words.rarity(term)).sum::<f32>();
+        let whole = weight(&mut name.iter().copied());
+        let said = weight(&mut name.iter().copied().filter(|term| self.terms.contains(term)));
+        set(Signal::Name, if whole > 0.0 { said / whole } else { 0.0 });
+        let named = self.named[index.names.server_of(tool)];
+        set(Signal::Named, named);
+        set(Signal::OtherNamed, (self.most_named - named).max(0.0));
+        let facts = index.knowledge.of(tool);
+        set(Signal::Action, likeness(intent.action, facts.action));
+        let changes = match facts.effect {
+            Effect::Read => 0.0,
+            Effect::Write => 0.5,
+            Effect::Destroy => 1.0,
+        };
+        set(Signal::Effect, if intent.action.only_reads() { changes } else { 0.0 });
+        set(Signal::Category, f32::from(self.category.is_some() && self.category == facts.category));
+        let fit = self.evidence.fit(&catalog.tools()[tool]);
+        set(Signal::Taken, fit.taken);
+        set(Signal::Missing, fit.missing);
+        set(Signal::Available, f32::from(standing.is_up));
+        set(Signal::Tier, f32::from(standing.tier.saturating_sub(1)));
+        set(Signal::Recent, standing.recent);
+        set(Signal::Liked, standing.liked);
+        signals
+    }
+}
+
+/// How well what is asked and what a tool does go together, from -1 to 1.
+fn likeness(asked: Action, does: Action) -> f32 {
+    if asked == Action::Unknown || does == Action::Unknown {
+        return 0.0;
+    }
+    if asked == does {
+        return 1.0;
+    }
+    let near = |a: Action, b: Action| {
+        let reads =
+            [Action::Search, Action::List, Action::Read, Action::Monitor, Action::Compare, Action::Compute];
+        let changes = [Action::Update, Action::Move, Action::Convert, Action::Execute];
+        let makes = [Action::Create, Action::Send, Action::Copy, Action::Update, Action::Execute];
+        [&reads[..], &changes[..], &makes[..]].iter().any(|group| group.contains(&a) && group.contains(&b))
+    };
+    if near(asked, does) { 0.3 } else { -1.0 }
+}
+
+/// Tools of a server that several candidates point to are likelier: a request that says little about a
+/// tool may still say much about its server.
+fn add_support(index: &Index, tools: &[usize], signals: &mut [Signals]) {
+    let mut best: Vec<[f32; 3]> = vec![[0.0; 3]; index.names.len()];
+    let strength = |signals: &Signals| {
+        let of = |signal: Signal| signals[signal as usize];
+        of(Signal::Words)
+            + of(Signal::Gloss)
+            + 2.0 * of(Signal::Phrase)
+            + of(Signal::Sense)
+            + of(Signal::PhraseSense)
+    };
+    for (tool, signals) in tools.iter().zip(&*signals) {
+        let (best, mut value) = (&mut best[index.names.server_of(*tool)], strength(signals));
+        for place in best.iter_mut() {
+            if value > *place {
+                std::mem::swap(place, &mut value);
+            }
+        }
+    }
+    let sums: Vec<f32> = best.iter().map(|best| best.iter().sum()).collect();
+    let most = sums.iter().copied().fold(0.0, f32::max);
+    if most > 0.0 {
+        for (tool, signals) in tools.iter().zip(signals) {
+            signals[Signal::Support as usize] = sums[index.names.server_of(*tool)] / most;
+        }
+    }
+}

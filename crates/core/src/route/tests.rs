@@ -1,0 +1,1 @@
+//! Decisions over small catalogs.

@@ -1,0 +1,106 @@
+//! How much each signal counts: data, fitted on requests that were written for training.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::confidence::{Judgement, Trait, Traits};
+use super::signals::{Comparison, Query, Signal};
+
+/// How much each signal counts, and what a confidence is judged by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weights {
+    /// For each signal its weight, and what each gate adds to it.
+    signals: BTreeMap<String, [f32; Gate::ALL.len() + 1]>,
+    /// For each judgement the weight of each trait.
+    judgements: BTreeMap<String, BTreeMap<String, f32>>,
+}
+
+/// What a request is like as a whole, which changes how much signals count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// It is in another language than most tools.
+    Foreign,
+    /// Its words are those of tools.
+    Coverage,
+    /// It names a server.
+    NamesServer,
+}
+
+impl Gate {
+    /// Every gate.
+    pub const ALL: [Self; 3] = [Self::Foreign, Self::Coverage, Self::NamesServer];
+}
+
+pub(super) fn gates(query: &Query) -> [f32; Gate::ALL.len()] {
+    [query.is_foreign, query.coverage, query.names_server]
+}
+
+impl Weights {
+    /// Returns the weights that come with the product.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Weights> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            serde_json::from_str(include_str!("../../data/weights.json")).expect("a test reads the weights")
+        })
+    }
+
+    /// Makes weights of fitted numbers.
+    pub fn new(
+        signals: &[[f32; Gate::ALL.len() + 1]; Signal::ALL.len()],
+        judgements: &[(&str, Traits)],
+    ) -> Self {
+        let named = |(at, weights): (usize, &[f32; 4])| (Signal::ALL[at].name().to_owned(), *weights);
+        let judged = |(name, traits): &(&str, Traits)| {
+            let traits = Trait::ALL.iter().map(|it| (it.name().to_owned(), traits[*it as usize]));
+            ((*name).to_owned(), traits.collect())
+        };
+        Self {
+            signals: signals.iter().enumerate().map(named).collect(),
+            judgements: judgements.iter().map(judged).collect(),
+        }
+    }
+
+    /// Returns the weights of a signal: its own, and what each gate adds.
+    pub fn of(&self, signal: Signal) -> [f32; Gate::ALL.len() + 1] {
+        self.signals.get(signal.name()).copied().unwrap_or_default()
+    }
+
+    /// Returns these weights without a signal, for seeing what it is worth.
+    pub fn without(&self, signals: &[Signal]) -> Self {
+        let mut rest = self.clone();
+        for signal in signals {
+            rest.signals.remove(signal.name());
+        }
+        rest
+    }
+
+    /// Returns how much each signal counts for a request.
+    pub(super) fn for_query(&self, query: &Query) -> [f32; Signal::ALL.len()] {
+        let gates = gates(query);
+        std::array::from_fn(|at| {
+            let [own, added @ ..] = self.of(Signal::ALL[at]);
+            own + added.iter().zip(gates).map(|(weight, gate)| weight * gate).sum::<f32>()
+        })
+    }
+
+    pub(super) fn scores(&self, comparison: &Comparison) -> Vec<f32> {
+        let weights = self.for_query(&comparison.query);
+        let score = |signals: &[f32; Signal::ALL.len()]| {
+            signals.iter().zip(weights).map(|(it, weight)| it * weight).sum()
+        };
+        comparison.signals.iter().map(score).collect()
+    }
+
+    pub(super) fn judge(&self, traits: &Traits) -> Judgement {
+        let judge = |name: &str| {
+            let Some(weights) = self.judgements.get(name) else { return 0.0 };
+            let weight = |it: &Trait| weights.get(it.name()).copied().unwrap_or(0.0);
+            let sum: f32 = Trait::ALL.iter().map(|it| weight(it) * traits[*it as usize]).sum();
+            1.0 / (1.0 + f64::from(-sum).exp())
+        };
+        Judgement { right: judge("right"), none: judge("none"), vague: judge("vague") }
+    }
+}
