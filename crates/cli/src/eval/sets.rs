@@ -163,10 +163,8 @@ fn set(folder: &Path) -> Result<Collection, Failure> {
     let places = Places::new(lines.iter().map(|tool| tool.id.clone()));
     let listed = |line: ToolLine| {
         // Some sources have tools without any parameters as an empty object.
-        let schema = match line.input_schema {
-            Value::Object(schema) if !schema.is_empty() => Value::Object(schema),
-            _ => serde_json::json!({ "type": "object" }),
-        };
+        let is_there = line.input_schema.as_object().is_some_and(|schema| !schema.is_empty());
+        let schema = if is_there { line.input_schema } else { serde_json::json!({ "type": "object" }) };
         let definition = serde_json::json!({
             "name": line.name, "description": line.description.unwrap_or_default(), "inputSchema": schema,
         });
