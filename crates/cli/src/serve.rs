@@ -29,7 +29,7 @@ const DRAIN: Duration = Duration::from_secs(5);
   toolyard serve --http 127.0.0.1:8808 for clients over HTTP, at http://127.0.0.1:8808/mcp
   toolyard serve --surface all         list every tool as server__tool
 
-Without a surface, clients that are known to bear all tools get them all; the others get `search`.")]
+Without a surface clients see one tool, smart_route, that takes plain words.")]
 pub(crate) struct Serve {
     /// Serve the client at stdin and stdout (the default)
     #[arg(long, conflicts_with = "http")]
@@ -45,7 +45,7 @@ pub(crate) struct Serve {
 /// Which tools clients see.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Surface {
-    /// One tool that takes plain words (not built yet)
+    /// One tool that takes plain words, smart_route
     Route,
     /// A small set that fits the session (not built yet)
     Toolset,
@@ -53,6 +53,8 @@ enum Surface {
     Search,
     /// Every tool as server__tool
     All,
+    /// Every tool for clients that are known to bear so many, else smart_route
+    Auto,
 }
 
 impl From<Surface> for config::Surface {
@@ -62,6 +64,7 @@ impl From<Surface> for config::Surface {
             Surface::Toolset => Self::Toolset,
             Surface::Search => Self::Search,
             Surface::All => Self::All,
+            Surface::Auto => Self::Auto,
         }
     }
 }
@@ -106,9 +109,9 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
 /// Reads settings that can be served. What the command line says about the surface comes first.
 fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Failure> {
     let mut config = source.load()?;
-    config.serve.surface = surface.or(config.serve.surface);
+    config.serve.surface = surface.unwrap_or(config.serve.surface);
     match unbuilt_surface(&config) {
-        Some(what) => Err(Failure::usage(what).hint("use `search` or `all`, or leave it out")),
+        Some(what) => Err(Failure::usage(what).hint("use `route`, `search` or `all`, or leave it out")),
         None => Ok(config),
     }
 }
@@ -116,11 +119,12 @@ fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Fai
 /// Says which surface was asked for that does not exist yet.
 pub(crate) fn unbuilt_surface(config: &Config) -> Option<String> {
     let unbuilt = |surface| match surface {
-        config::Surface::Route => Some("route"),
         config::Surface::Toolset => Some("toolset"),
-        config::Surface::Search | config::Surface::All => None,
+        config::Surface::Route | config::Surface::Search | config::Surface::All | config::Surface::Auto => {
+            None
+        }
     };
-    if let Some(name) = config.serve.surface.and_then(unbuilt) {
+    if let Some(name) = unbuilt(config.serve.surface) {
         return Some(format!("the surface `{name}` is not built yet"));
     }
     config.serve.profiles.iter().find_map(|(profile, shown)| match shown {

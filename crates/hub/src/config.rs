@@ -96,8 +96,12 @@ pub fn default(folders: &Folders) -> Config {
         policy: Policy { deny: Vec::new(), allow: Vec::new(), rate_limits: Vec::new() },
         serve: Serve::default(),
         store: Store { folder: folders.data.clone() },
+        metadata: Vec::from_iter(Some(folders.config.join(METADATA)).filter(|it| it.is_dir())),
     }
 }
+
+/// The folder beside a settings file in which a person may write about tools.
+pub(crate) const METADATA: &str = "metadata";
 
 /// Some editors begin a text with it; JSON does not know it.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -155,6 +159,8 @@ pub struct Config {
     pub serve: Serve,
     /// Where the hub keeps what it learnt.
     pub store: Store,
+    /// Files, or folders of files, in which a person wrote about tools.
+    pub metadata: Vec<PathBuf>,
 }
 
 /// One upstream server.
@@ -261,6 +267,8 @@ impl Default for Limits {
 /// How requests find their tools (the `routing` block).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
+    /// How tools are ranked.
+    pub profile: Ranking,
     /// Asks instead of acting below this confidence.
     pub confidence_threshold: f64,
     /// How many tools are considered at most.
@@ -284,6 +292,7 @@ pub struct Routing {
 impl Default for Routing {
     fn default() -> Self {
         Self {
+            profile: Ranking::Fitted,
             confidence_threshold: 0.7,
             max_candidates: 5,
             enable_multi_tool: true,
@@ -295,6 +304,15 @@ impl Default for Routing {
             performance: Performance::default(),
         }
     }
+}
+
+/// How tools are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranking {
+    /// By all signals, with weights that were fitted on requests.
+    Fitted,
+    /// By category, keywords, use case and availability: 40, 30, 20 and 10.
+    Seed,
 }
 
 /// Finding tools by meaning.
@@ -377,6 +395,8 @@ pub struct Policy {
 /// Which tools a client sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
+    /// Every tool for a client that is known to bear them, else [`Surface::Route`].
+    Auto,
     /// One tool that takes plain words.
     Route,
     /// A small set that fits the session.
@@ -407,8 +427,8 @@ pub enum Profile {
 /// How clients reach the hub.
 #[derive(Clone, PartialEq)]
 pub struct Serve {
-    /// What is listed at `/mcp` and over stdio; `None` lets what is known of the client decide.
-    pub surface: Option<Surface>,
+    /// What is listed at `/mcp` and over stdio.
+    pub surface: Surface,
     /// Views at `/mcp/<name>`.
     pub profiles: BTreeMap<String, Profile>,
     /// Where the HTTP server listens.
@@ -428,7 +448,7 @@ pub struct Serve {
 impl Default for Serve {
     fn default() -> Self {
         Self {
-            surface: None,
+            surface: Surface::Route,
             profiles: BTreeMap::new(),
             http: SocketAddr::from((Ipv4Addr::LOCALHOST, 8808)),
             token: None,

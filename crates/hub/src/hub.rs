@@ -5,32 +5,36 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
-use toolyard_core::tool::{Effect, Tool, ToolId};
+use toolyard_core::metadata::Sidecar;
+use toolyard_core::tool::Tool;
 
 use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Transport};
-use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::{Live, Snapshot};
 use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
+use crate::routing::Memory;
 use crate::seal::Seal;
+use crate::sidecars;
 use crate::store::{self, ServerStatus, Status, Store};
-use crate::upstream::{Audience, Changes, Failure, News, Repeat, State, Surroundings, Upstream};
+use crate::upstream::{Audience, Changes, Failure, News, State, Surroundings, Upstream};
 use crate::vault::{Keyring, Vault};
 
-mod board; // what servers offer, written by one task
+mod board; //  what servers offer, written by one task
+mod call; //   one call of one tool
+mod decide; // which tool is meant
 
 use board::{Board, Written, write_down};
+pub(crate) use call::{failed_call, forward, wants_input};
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
 const LEARNING_TURN: Duration = Duration::from_secs(2);
 /// News that nobody has read yet; slow readers lose the oldest.
 const NEWS: usize = 256;
-/// Rounds of questions within one call.
-const ROUNDS: usize = 16;
+/// How often what was measured is kept.
+const KEEPING: Duration = Duration::from_secs(5);
 
 /// How a hub is run.
 #[derive(Clone, Debug)]
@@ -60,6 +64,7 @@ pub struct Hub {
     options: Options,
     live: Live,
     board: Arc<Board>,
+    memory: Arc<Memory>,
     settings: RwLock<Settings>,
     background: Mutex<JoinSet<()>>,
 }
@@ -72,6 +77,10 @@ struct Settings {
     upstreams: BTreeMap<Arc<str>, Arc<Upstream>>,
     /// Since when it is in force.
     since: Instant,
+    /// Tells it from those before; a later one has a larger number.
+    number: u64,
+    /// What is wrong with what a person wrote about tools.
+    metadata_problems: Arc<[String]>,
     /// Second connections, in the session era, to servers that speak both.
     companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
@@ -86,7 +95,7 @@ impl Hub {
             tracing::warn!("logs of servers are not kept: `{}` cannot be made: {err}", logs.display());
         }
         let (learnt, learning) = mpsc::unbounded_channel();
-        let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &BTreeMap::new()));
+        let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &BTreeMap::new(), Arc::new([])));
         let board = Arc::new(Board { written: Mutex::default(), snapshot });
         let around = Surroundings {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
@@ -106,20 +115,26 @@ impl Hub {
             config: Arc::new(Config { servers: BTreeMap::new(), ..config.clone() }),
             upstreams: BTreeMap::new(),
             since: Instant::now(),
+            number: 0,
+            metadata_problems: Arc::new([]),
             companions: BTreeMap::new(),
         };
+        let memory = Arc::new(Memory::default());
+        memory.measures.load(store.measured());
         let hub = Arc::new(Self {
             seal: Seal::open(&folder),
             store: Arc::clone(&store),
             live,
             board: Arc::clone(&board),
+            memory: Arc::clone(&memory),
             settings: RwLock::new(settings),
             background: Mutex::default(),
             around,
             options,
         });
         let news = hub.around.audience.news.clone();
-        hub.in_background(write_down(learning, board, store, news));
+        hub.in_background(write_down(learning, board, Arc::clone(&store), news));
+        hub.in_background(keep_measures(memory, store));
         hub.apply(config);
         hub
     }
@@ -129,9 +144,10 @@ impl Hub {
         let old = self.settings();
         let mut upstreams = BTreeMap::new();
         let mut fresh = Vec::new();
+        let (own, metadata_problems) = own_metadata(&config);
         {
             let mut written = self.board.written.lock().expect("no holder panics");
-            let mut next = Written::default();
+            let mut next = Written { own, ..Written::default() };
             for (name, server) in &config.servers {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
@@ -172,9 +188,15 @@ impl Hub {
             self.in_background(async move { upstream.stop().await });
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
-        let (config, since) = (Arc::new(config), Instant::now());
-        *self.settings.write().expect("no holder panics") =
-            Settings { config, policy, upstreams, since, companions: BTreeMap::new() };
+        *self.settings.write().expect("no holder panics") = Settings {
+            config: Arc::new(config),
+            policy,
+            upstreams,
+            since: Instant::now(),
+            number: old.number + 1,
+            metadata_problems: metadata_problems.into(),
+            companions: BTreeMap::new(),
+        };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
@@ -199,6 +221,11 @@ impl Hub {
     /// Returns for how long the configuration has been in force.
     pub fn configured_for(&self) -> Duration {
         self.settings.read().expect("no holder panics").since.elapsed()
+    }
+
+    /// Returns what is wrong with what a person wrote about tools, in sentences that name the file.
+    pub fn metadata_problems(&self) -> Arc<[String]> {
+        Arc::clone(&self.settings.read().expect("no holder panics").metadata_problems)
     }
 
     /// Returns the catalog as it is now.
@@ -357,107 +384,6 @@ impl Hub {
         until(patience, is_heard).await;
     }
 
-    /// Ranks tools by words; tools of servers that failed come after equals that work.
-    pub fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let failed: Vec<Arc<str>> = self
-            .upstreams()
-            .iter()
-            .filter(|upstream| matches!(upstream.state(), State::Failed { .. }))
-            .map(|upstream| Arc::clone(&upstream.name))
-            .collect();
-        let tools = snapshot.catalog.tools();
-        let mut found: Vec<(usize, f32)> = snapshot
-            .index()
-            .words
-            .search(query, limit.saturating_mul(3))
-            .into_iter()
-            .filter(|hit| self.permits(&tools[hit.position]))
-            .map(|hit| {
-                let is_down = failed.contains(&tools[hit.position].server);
-                (hit.position, if is_down { hit.score * 0.8 } else { hit.score })
-            })
-            .collect();
-        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| tools[a.0].id.cmp(&tools[b.0].id)));
-        found.truncate(limit);
-        found
-    }
-
-    /// Calls a tool by its name in the catalog. A tool that fails is a result, not an error.
-    pub async fn call(
-        &self,
-        snapshot: &Snapshot,
-        tool: &str,
-        mut params: Fields,
-        caller: &Arc<Caller>,
-    ) -> Result<Box<RawValue>, ErrorObject> {
-        let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
-        match self.admit(tool.id.as_str()) {
-            Ok(()) => {}
-            Err(refusal @ Refusal::Forbidden { .. }) => {
-                return Err(ErrorObject::invalid_params(refusal.to_string()));
-            }
-            Err(refusal @ Refusal::TooOften { .. }) => return Ok(failed_call(&refusal.to_string())),
-        }
-        let Some(upstream) = self.upstream(&tool.server) else {
-            return Err(self.unknown_tool(snapshot, tool.id.as_str()));
-        };
-        params.set("name", raw(&tool.name));
-        let repeat = if tool.effect == Effect::Read { Repeat::Safe } else { Repeat::Unsafe };
-        match forward(&upstream, "tools/call", params, caller, repeat).await {
-            Ok(result) => Ok(result),
-            Err(Failure::Refused(error)) => Err(error),
-            Err(failure) => Ok(failed_call(&self.with_advice(snapshot, tool, &failure))),
-        }
-    }
-
-    fn with_advice(&self, snapshot: &Snapshot, tool: &Tool, failure: &Failure) -> String {
-        match failure {
-            Failure::Closed { .. } if tool.effect != Effect::Read => {
-                format!(
-                    "{failure}. The call may or may not have been carried out: check before you repeat it"
-                )
-            }
-            Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded(_) => {
-                let query =
-                    format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
-                let tools = snapshot.catalog.tools();
-                let others = self.find(snapshot, &query, 10).into_iter().map(|(at, _)| &tools[at]);
-                let others: Vec<&str> = others
-                    .filter(|other| other.server != tool.server)
-                    .map(|other| other.id.as_str())
-                    .take(3)
-                    .collect();
-                if others.is_empty() {
-                    format!("{failure}. `toolyard doctor {}` tells more", tool.server)
-                } else {
-                    format!("{failure}. Similar tools of other servers: {}", others.join(", "))
-                }
-            }
-            Failure::Refused(_)
-            | Failure::Late { .. }
-            | Failure::Excess { .. }
-            | Failure::Senseless { .. }
-            | Failure::Http { .. } => failure.to_string(),
-        }
-    }
-
-    /// Says that there is no such tool, and which ones are near.
-    pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
-        let shown: String = toolyard_core::tool::clean(name).chars().take(100).collect();
-        // Comparing costs the product of the lengths, and the name may be as long as a message.
-        let is_name = name.len() <= 2 * ToolId::MAX_CHARS;
-        let near = snapshot
-            .catalog
-            .tools()
-            .iter()
-            .filter(|_| is_name)
-            .map(|tool| (strsim::jaro_winkler(tool.id.as_str(), name), tool.id.as_str()))
-            .filter(|(likeness, _)| *likeness > 0.85)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
-        ErrorObject::invalid_params(format!("there is no tool `{shown}`{hint}"))
-    }
-
     /// Stops all servers and waits until they are gone.
     pub async fn close(&self) {
         let (upstreams, companions) = {
@@ -469,7 +395,36 @@ impl Hub {
             stopping.spawn(async move { upstream.stop().await });
         }
         while stopping.join_next().await.is_some() {}
+        keep_fresh(&self.memory, &self.store);
     }
+}
+
+/// Keeps what was measured, a moment after it was, so that no call waits for the disk.
+async fn keep_measures(memory: Arc<Memory>, store: Arc<Store>) {
+    loop {
+        tokio::time::sleep(KEEPING).await;
+        let (memory, store) = (Arc::clone(&memory), Arc::clone(&store));
+        let _ = tokio::task::spawn_blocking(move || keep_fresh(&memory, &store)).await;
+    }
+}
+
+fn keep_fresh(memory: &Memory, store: &Store) {
+    let fresh = memory.measures.take_fresh();
+    if !fresh.is_empty()
+        && let Err(err) = store.keep_measured(&fresh)
+    {
+        tracing::debug!("{err}; what was measured is lost when the hub ends");
+    }
+}
+
+/// Reads what a person wrote about tools, and says what is wrong with it.
+fn own_metadata(config: &Config) -> (Arc<[Sidecar]>, Vec<String>) {
+    let (own, mut problems) = sidecars::read(&config.metadata);
+    problems.extend(sidecars::strangers(&own, &config.servers.keys().map(String::as_str).collect()));
+    for problem in &problems {
+        tracing::warn!("{problem}");
+    }
+    (own.into(), problems)
 }
 
 /// Takes a hub's status back when it ends.
@@ -510,51 +465,6 @@ async fn learn_in_turn(fresh: Vec<Arc<Upstream>>) {
         });
     }
     while learning.join_next().await.is_some() {}
-}
-
-/// Sends a request on, answering a modern server's questions on behalf of a session client.
-pub(crate) async fn forward(
-    upstream: &Upstream,
-    method: &str,
-    mut params: Fields,
-    caller: &Arc<Caller>,
-    repeat: Repeat,
-) -> Result<Box<RawValue>, Failure> {
-    for _ in 0..ROUNDS {
-        let result = upstream.request(method, params.clone(), caller, repeat).await?;
-        if caller.era == Era::Modern || !wants_input(&result) {
-            return Ok(result);
-        }
-        let wanted = Fields::parse(Some(&result)).unwrap_or_default();
-        let mut responses = Fields::default();
-        for (key, request) in wanted.object("inputRequests").iter() {
-            let request = Fields::parse(Some(request)).unwrap_or_default();
-            let method = request.text("method").unwrap_or_default();
-            let answer =
-                caller.ask(&upstream.name, &method, request.get("params").map(ToOwned::to_owned)).await;
-            responses.set(key, answer.map_err(Failure::Refused)?);
-        }
-        params.set("inputResponses", raw(&responses));
-        match wanted.get("requestState") {
-            Some(state) => params.set("requestState", state.to_owned()),
-            None => drop(params.remove("requestState")),
-        }
-    }
-    let what = format!("it asked more than {ROUNDS} times within one `{method}`");
-    Err(Failure::Senseless { server: Arc::clone(&upstream.name), what })
-}
-
-/// Whether a result asks for input instead of answering.
-pub(crate) fn wants_input(result: &RawValue) -> bool {
-    // The text is searched first because results may be large and questions are rare.
-    result.get().contains("\"input_required\"")
-        && Fields::parse(Some(result))
-            .is_ok_and(|fields| fields.text("resultType").as_deref() == Some("input_required"))
-}
-
-/// Makes the result of a call that the hub could not make, for a model to act on.
-pub(crate) fn failed_call(message: &str) -> Box<RawValue> {
-    raw(&serde_json::json!({ "content": [{ "type": "text", "text": message }], "isError": true }))
 }
 
 fn transport_word(transport: &Transport) -> &'static str {

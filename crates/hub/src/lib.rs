@@ -10,6 +10,8 @@ pub mod vault; //    secrets on disk
 pub mod oauth; //    logins at HTTP servers
 pub mod caller; //   who asked, and how to reach them
 pub mod upstream; // one server: reach, supervise, list
+pub mod sidecars; // what a person wrote about tools
+pub mod routing; //  what a decision depends on, and decisions remembered
 pub mod store; //    what was learnt, across restarts
 pub mod live; //     the catalog as it is now
 pub mod policy; //   what may be called, how often

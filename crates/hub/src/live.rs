@@ -1,14 +1,16 @@
 //! The catalog as it is now. One writer; a request keeps the snapshot that it began with.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog, Problem};
 use toolyard_core::index::Index;
-use toolyard_core::metadata::{Knowledge, Library};
+use toolyard_core::metadata::{Knowledge, Library, Sidecar};
 
 use crate::config::Limits;
+use crate::jsonrpc::Fields;
 use crate::upstream::Listing;
 
 /// Everything that is known of all servers at one moment.
@@ -20,12 +22,20 @@ pub struct Snapshot {
     pub listings: BTreeMap<Arc<str>, Arc<Listing>>,
     /// What was wrong with it.
     pub problems: Vec<Problem>,
+    /// Tells it from every other one of this process; a later one has a larger number.
+    pub number: u64,
+    own: Arc<[Sidecar]>,
     index: OnceLock<Index>,
 }
 
 impl Snapshot {
-    /// Makes the snapshot of what servers said; the limits are theirs.
-    pub fn new(listings: BTreeMap<Arc<str>, Arc<Listing>>, limits: &BTreeMap<Arc<str>, Limits>) -> Self {
+    /// Makes the snapshot of what servers said, with their limits and what a person wrote about them.
+    pub fn new(
+        listings: BTreeMap<Arc<str>, Arc<Listing>>,
+        limits: &BTreeMap<Arc<str>, Limits>,
+        own: Arc<[Sidecar]>,
+    ) -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(1);
         let advertised = listings.iter().filter_map(|(server, listing)| {
             let limits = limits.get(server)?;
             let bounds = Bounds {
@@ -37,15 +47,37 @@ impl Snapshot {
             Some((Advertised { server: Arc::clone(server), tools: listing.tools.clone() }, bounds))
         });
         let (catalog, problems) = Catalog::gather(advertised);
-        Self { catalog, listings, problems, index: OnceLock::new() }
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        Self { catalog, listings, problems, number, own, index: OnceLock::new() }
     }
 
     /// Returns what requests are compared with, made on first use.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| {
-            let knowledge = Knowledge::gather(&self.catalog, Some(Library::builtin()), &[], |_| None);
+            let versions: BTreeMap<&str, String> = self
+                .listings
+                .iter()
+                .filter_map(|(server, listing)| {
+                    let info = Fields::parse(listing.info.as_deref()).ok()?;
+                    Some((&**server, info.text("version")?))
+                })
+                .collect();
+            let version = |server: &str| versions.get(server).map(String::as_str);
+            let knowledge = Knowledge::gather(&self.catalog, Some(Library::builtin()), &self.own, version);
             Index::new(&self.catalog, knowledge)
         })
+    }
+
+    /// Makes the index without keeping other requests waiting. Reading tens of thousands of tools takes a while.
+    pub async fn indexed(self: &Arc<Self>) -> &Index {
+        if self.index.get().is_none() {
+            let snapshot = Arc::clone(self);
+            let making = tokio::task::spawn_blocking(move || {
+                snapshot.index();
+            });
+            let _ = making.await;
+        }
+        self.index()
     }
 }
 

@@ -42,7 +42,7 @@ impl Reception {
             None => Some(View::Surface { surface: config.serve.surface, servers: Vec::new() }),
             Some(name) => config.serve.profiles.get(name).map(|profile| match profile {
                 Profile::Surface { surface, servers } => {
-                    View::Surface { surface: Some(*surface), servers: servers.clone() }
+                    View::Surface { surface: *surface, servers: servers.clone() }
                 }
                 Profile::Transparent { server } => View::Transparent { server: server.as_str().into() },
             }),
@@ -53,8 +53,8 @@ impl Reception {
 /// What a client sees of the hub.
 #[derive(Clone, Debug)]
 pub(crate) enum View {
-    /// A surface over some or all servers; `None` decides by client.
-    Surface { surface: Option<Surface>, servers: Vec<String> },
+    /// A surface over some or all servers.
+    Surface { surface: Surface, servers: Vec<String> },
     /// One server as it is.
     Transparent { server: Arc<str> },
 }
@@ -73,17 +73,14 @@ impl View {
     pub(crate) fn surface(&self, hub: &Hub, caller: &Caller) -> Surface {
         let Self::Surface { surface, .. } = self else { return Surface::All };
         match (surface, caller.era) {
-            (Some(surface), _) => *surface,
-            (None, Era::Modern) => Surface::Search,
-            (None, Era::Session) => {
+            (Surface::Auto, Era::Session) => {
                 let known = known_client(caller.info.as_deref());
                 let tools = hub.snapshot().catalog.len();
-                if known.is_some_and(|known| tools > 0 && tools <= known.max_tools) {
-                    Surface::All
-                } else {
-                    Surface::Search
-                }
+                let bears_all = known.is_some_and(|known| tools > 0 && tools <= known.max_tools);
+                if bears_all { Surface::All } else { Surface::Route }
             }
+            (Surface::Auto, Era::Modern) => Surface::Route,
+            (surface, _) => *surface,
         }
     }
 }

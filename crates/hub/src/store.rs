@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
+use crate::routing::Measured;
 use crate::seal::digest;
 use crate::upstream::Listing;
 
@@ -131,6 +132,32 @@ impl Store {
         all.filter(|status| is_alive(status.pid)).collect()
     }
 
+    /// Returns what was seen of every tool's calls.
+    pub(crate) fn measured(&self) -> Vec<(String, Measured)> {
+        let connection = self.connection.lock().expect("no holder panics");
+        let Ok(mut statement) = connection.prepare("SELECT tool, calls, failures, latency_ms FROM measured")
+        else {
+            return Vec::new();
+        };
+        let rows = statement.query_map([], |row| {
+            Ok((row.get(0)?, Measured { calls: row.get(1)?, failures: row.get(2)?, latency_ms: row.get(3)? }))
+        });
+        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    }
+
+    /// Adds to what was seen of tools' calls. Several hubs may do so.
+    pub(crate) fn keep_measured(&self, fresh: &BTreeMap<String, Measured>) -> Result<(), Error> {
+        for (tool, seen) in fresh {
+            self.write(
+                "INSERT INTO measured (tool, calls, failures, latency_ms) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (tool) DO UPDATE SET
+                     calls = calls + ?2, failures = failures + ?3, latency_ms = ?4",
+                params![tool, seen.calls, seen.failures, seen.latency_ms],
+            )?;
+        }
+        Ok(())
+    }
+
     fn write(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<(), Error> {
         let mut connection = self.connection.lock().expect("no holder panics");
         let attempt = |connection: &Connection| {
@@ -186,7 +213,9 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
          PRAGMA synchronous = NORMAL;
          CREATE TABLE IF NOT EXISTS server (
              name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, listing TEXT NOT NULL, learnt INTEGER NOT NULL);
-         CREATE TABLE IF NOT EXISTS hub (pid INTEGER PRIMARY KEY, status TEXT NOT NULL, said INTEGER NOT NULL);",
+         CREATE TABLE IF NOT EXISTS hub (pid INTEGER PRIMARY KEY, status TEXT NOT NULL, said INTEGER NOT NULL);
+         CREATE TABLE IF NOT EXISTS measured (
+             tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL, latency_ms REAL NOT NULL);",
     )
 }
 
@@ -273,6 +302,18 @@ mod tests {
         let store = Store::open(folder.path());
         store.keep_status(&status(u32::MAX / 4)).unwrap();
         assert_eq!(store.statuses(), []);
+    }
+
+    #[test]
+    fn r2_what_was_seen_of_calls_outlives_the_hub_and_adds_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let seen = |calls, latency_ms| {
+            BTreeMap::from([("a__b".to_owned(), Measured { calls, failures: 1, latency_ms })])
+        };
+        Store::open(folder.path()).keep_measured(&seen(2, 10.0)).unwrap();
+        Store::open(folder.path()).keep_measured(&seen(3, 20.0)).unwrap();
+        let kept = Measured { calls: 5, failures: 2, latency_ms: 20.0 };
+        assert_eq!(Store::open(folder.path()).measured(), [("a__b".to_owned(), kept)]);
     }
 
     fn status(pid: u32) -> Status {

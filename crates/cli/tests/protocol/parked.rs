@@ -215,7 +215,7 @@ fn inside(yard: &Yard) -> (Arc<Hub>, Inside) {
     let home = yard.path().to_owned();
     let folders = Folders { config: home.clone(), data: home.clone(), home };
     let mut config = config::load(&yard.path().join("toolyard.json"), &|_| None, &folders).unwrap();
-    config.serve.surface = Some(config::Surface::All);
+    config.serve.surface = config::Surface::All;
     let hub = Hub::start(config, Options { watchdog: None, learning: Learning::OnDemand });
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);

@@ -43,6 +43,9 @@ struct Raw {
     serve: Option<RawServe>,
     /// Where the hub keeps what it learnt.
     store: Option<RawStore>,
+    /// Files, or folders of `.json` files, in which you wrote about tools; relative to the folder of this
+    /// file. The folder `metadata` beside this file by default.
+    metadata: Option<Vec<String>>,
 }
 
 /// One MCP server: a command to run, a URL to connect to, or a built-in.
@@ -297,6 +300,8 @@ pub(super) struct RawLimits {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Routing")]
 pub(super) struct RawRouting {
+    /// How tools are ranked; "fitted" by default.
+    pub(super) profile: Option<RawRanking>,
     /// Asks instead of acting below this confidence; 0.7 by default.
     #[schemars(range(min = 0, max = 1))]
     pub(super) confidence_threshold: Option<f64>,
@@ -320,6 +325,16 @@ pub(super) struct RawRouting {
     pub(super) clarification: Option<RawClarification>,
     /// Time budgets and measurements.
     pub(super) performance: Option<RawPerformance>,
+}
+
+/// `fitted`: by all signals, with fitted weights; `seed`: by category 40, keywords 30, use case 20 and
+/// availability 10.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Ranking")]
+pub(super) enum RawRanking {
+    Fitted,
+    Seed,
 }
 
 /// Finding tools by meaning.
@@ -416,7 +431,7 @@ pub(super) struct CallsPerMinute(#[schemars(range(min = 1, max = 1_000_000))] pu
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Serve")]
 pub(super) struct RawServe {
-    /// Which tools a client sees; by default what is known of the client decides.
+    /// Which tools a client sees; "route" by default.
     pub(super) surface: Option<RawSurface>,
     /// Views at `/mcp/<name>`, by name.
     pub(super) profiles: Option<BTreeMap<String, RawProfile>>,
@@ -438,7 +453,8 @@ pub(super) struct RawServe {
 }
 
 /// `route`: one tool that takes plain words; `toolset`: a small set that fits the session;
-/// `search`: find, describe and call; `all`: every tool.
+/// `search`: find, describe and call; `all`: every tool; `auto`: `all` for a client that is known to bear
+/// so many, else `route`.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Surface")]
@@ -447,6 +463,7 @@ pub(super) enum RawSurface {
     Toolset,
     Search,
     All,
+    Auto,
 }
 
 /// A named view: a surface over some servers, or one server passed through unchanged.

@@ -10,13 +10,13 @@ use serde::de::DeserializeOwned;
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
-    RawClarification, RawPerformance, RawPolicy, RawProfile, RawRouting, RawSemanticSearch, RawServe,
-    RawServer, RawSkill, RawStore, RawSurface, Tier,
+    RawClarification, RawPerformance, RawPolicy, RawProfile, RawRanking, RawRouting, RawSemanticSearch,
+    RawServe, RawServer, RawSkill, RawStore, RawSurface, Tier,
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Clarification, Config, Folders, Performance, Policy, Profile, Routing, SemanticSearch, Serve, Server,
-    Skill, Store, Surface,
+    Clarification, Config, Folders, METADATA, Performance, Policy, Profile, Ranking, Routing, SemanticSearch,
+    Serve, Server, Skill, Store, Surface,
 };
 
 /// Turns a tree that was compared with the schema into a configuration, and reports what is wrong with it.
@@ -35,6 +35,7 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         policy,
         serve: resolving.serve(),
         store: resolving.store(),
+        metadata: resolving.metadata(),
         servers,
         routing,
     }
@@ -107,6 +108,7 @@ impl<'n> Resolving<'_, 'n, '_> {
         let raw: RawRouting = self.section("routing");
         let standard = Routing::default();
         Routing {
+            profile: raw.profile.map_or(standard.profile, ranking),
             confidence_threshold: raw.confidence_threshold.unwrap_or(standard.confidence_threshold),
             max_candidates: raw.max_candidates.unwrap_or(standard.max_candidates),
             enable_multi_tool: raw.enable_multi_tool.unwrap_or(standard.enable_multi_tool),
@@ -204,7 +206,7 @@ impl<'n> Resolving<'_, 'n, '_> {
             self.report.add(http_at, message, Some(hint));
         }
         Serve {
-            surface: raw.surface.map(surface),
+            surface: raw.surface.map_or(standard.surface, surface),
             profiles: self.profiles(raw.profiles.unwrap_or_default()),
             http,
             token: raw.token,
@@ -287,6 +289,17 @@ impl<'n> Resolving<'_, 'n, '_> {
             raw.folder.map(|folder| resolve_path(&folder, self.folder, &self.folders.home));
         Store { folder: folder.unwrap_or_else(|| self.folders.data.clone()) }
     }
+
+    fn metadata(&mut self) -> Vec<PathBuf> {
+        let written = self.root.member("metadata").map(|member| &member.node);
+        match written.and_then(|node| self.read::<Vec<String>>(node)) {
+            Some(paths) => {
+                paths.iter().map(|path| resolve_path(path, self.folder, &self.folders.home)).collect()
+            }
+            // Most people have none, which is no mistake.
+            None => Vec::from_iter(Some(self.folder.join(METADATA)).filter(|folder| folder.is_dir())),
+        }
+    }
 }
 
 /// Returns the servers of a file, under either key.
@@ -312,11 +325,19 @@ fn performance(raw: &RawPerformance) -> Performance {
     }
 }
 
+fn ranking(raw: RawRanking) -> Ranking {
+    match raw {
+        RawRanking::Fitted => Ranking::Fitted,
+        RawRanking::Seed => Ranking::Seed,
+    }
+}
+
 fn surface(raw: RawSurface) -> Surface {
     match raw {
         RawSurface::Route => Surface::Route,
         RawSurface::Toolset => Surface::Toolset,
         RawSurface::Search => Surface::Search,
         RawSurface::All => Surface::All,
+        RawSurface::Auto => Surface::Auto,
     }
 }

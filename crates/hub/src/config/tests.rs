@@ -65,6 +65,7 @@ const WHOLE: &str = r#"{
     "profiles": { "raw": { "transparent": "git" }, "desk": { "surface": "all", "servers": ["git", "docs"] } },
   },
   "store": { "folder": "state" },
+  "metadata": ["about", "~/tools.json"],
 }"#;
 
 #[test]
@@ -83,15 +84,16 @@ fn a_whole_file_is_read() {
     old: Sse { url: http://localhost:9000/…, headers: {}, auth: Off } lazy true idle None call 5s
     "#);
     let rest = format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        config.tiers, config.skills, config.policy, config.serve, config.store
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        config.tiers, config.skills, config.policy, config.serve, config.store, config.metadata
     );
     insta::assert_snapshot!(rest, @r#"
     [("notes__*", 0), ("git__*", 1), ("docs__search", 2)]
     {"release": Skill { when: "cutting a release", instructions: "Tag first.", tools: ["git__tag"] }}
     Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)] }
-    Serve { surface: Some(Search), profiles: {"desk": Surface { surface: All, servers: ["git", "docs"] }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false }
+    Serve { surface: Search, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"] }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false }
     Store { folder: "/etc/yard/state" }
+    ["/etc/yard/about", "/home/ana/tools.json"]
     "#);
 }
 
@@ -249,7 +251,7 @@ fn r14_without_the_block_semantic_search_is_on() {
 
 #[test]
 fn r14_every_key_of_the_routing_block_does_something() {
-    let changed = r#"{ "routing": {
+    let changed = r#"{ "routing": { "profile": "seed",
         "confidenceThreshold": 0.5, "maxCandidates": 9, "enableMultiTool": false, "enableCaching": false,
         "cacheSize": 10, "cacheTTL": 60,
         "semanticSearch": { "enabled": false, "model": "./weights", "similarityThreshold": 0.5 },
@@ -259,6 +261,7 @@ fn r14_every_key_of_the_routing_block_does_something() {
     let config = config(changed);
     insta::assert_debug_snapshot!(config.routing, @r#"
     Routing {
+        profile: Seed,
         confidence_threshold: 0.5,
         max_candidates: 9,
         enable_multi_tool: false,

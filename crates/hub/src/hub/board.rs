@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{broadcast, mpsc, watch};
+use toolyard_core::metadata::Sidecar;
 
 use crate::config::Limits;
 use crate::live::Snapshot;
@@ -22,6 +23,8 @@ pub(super) struct Board {
 pub(super) struct Written {
     pub(super) listings: BTreeMap<Arc<str>, Arc<Listing>>,
     pub(super) limits: BTreeMap<Arc<str>, Limits>,
+    /// What a person wrote about tools.
+    pub(super) own: Arc<[Sidecar]>,
     pub(super) fingerprints: BTreeMap<Arc<str>, String>,
     /// Why a server's offer could not be learnt the last time.
     pub(super) faults: BTreeMap<Arc<str>, String>,
@@ -32,7 +35,8 @@ pub(super) struct Written {
 impl Board {
     /// Makes what is written known to everybody.
     pub(super) fn publish(&self, written: &Written) {
-        self.snapshot.send_replace(Arc::new(Snapshot::new(written.listings.clone(), &written.limits)));
+        let snapshot = Snapshot::new(written.listings.clone(), &written.limits, Arc::clone(&written.own));
+        self.snapshot.send_replace(Arc::new(snapshot));
     }
 
     /// Takes what was learnt. It is stored before it is shown: what a client has seen is known after a restart.

@@ -40,7 +40,7 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
             let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, tool));
             seen.filter_map(|tool| RawValue::from_string(tool.listed()).ok()).collect()
         }
-        Surface::Search | Surface::Route | Surface::Toolset => search_tools(),
+        Surface::Search | Surface::Route | Surface::Toolset | Surface::Auto => search_tools(),
     };
     // `json!` would read the definitions and write their numbers anew.
     let mut result = Fields::default();
@@ -56,7 +56,7 @@ fn is_seen(request: &Request, tool: &Tool) -> bool {
 pub(crate) fn instructions(request: &Request) -> &'static str {
     match request.view.surface(&request.reception.hub, &request.caller) {
         Surface::All => "Tools of many servers behind one plug; each is named server__tool.",
-        Surface::Search | Surface::Route | Surface::Toolset => {
+        Surface::Search | Surface::Route | Surface::Toolset | Surface::Auto => {
             "Many tools stand behind these three. Find one with find_tools, read its parameters with describe_tool \
              if the line is not enough, run it with call_tool."
         }

@@ -130,7 +130,7 @@ fn every_mistake_in_the_rest_is_reported_at_once() {
     toolyard.json:5:36: `*` in `policy.rateLimits` must be between 1 and 1000000, not 0
       hint: calls per minute
     toolyard.json:7:16: `surface` in `serve` cannot be `everything`
-      hint: one of `route`, `toolset`, `search`, `all`
+      hint: one of `route`, `toolset`, `search`, `all`, `auto`
     toolyard.json:7:38: `http` in `serve` is not an address to listen on
       hint: write an address and a port, like "127.0.0.1:8808"
     toolyard.json:8:19: the profile `a/b` cannot be part of a URL

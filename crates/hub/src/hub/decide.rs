@@ -1,0 +1,150 @@
+//! Which tool is meant: the one place where words, catalog, configuration and conversation meet.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use toolyard_core::route::{self, Decision, Limits, Profile, Request, Sense, Situation, Standing, Weights};
+use toolyard_core::tool::Tool;
+
+use super::Hub;
+use crate::config::{self, Config};
+use crate::live::Snapshot;
+use crate::policy::{Policy, glob_fits};
+use crate::routing::{Key, Measured, Tally, Wanted, World, freshness, normalised};
+use crate::upstream::State;
+
+/// Candidates that can be asked for.
+const MOST_CANDIDATES: usize = 50;
+
+/// What the configuration and the servers say about tools at one moment.
+struct Scene {
+    config: Arc<Config>,
+    policy: Arc<Policy>,
+    settings: u64,
+    failed: Vec<Arc<str>>,
+}
+
+impl Scene {
+    fn standing(&self, tool: &Tool, servers: &[String], recent: &[Arc<str>]) -> Standing {
+        let id = tool.id.as_str();
+        let is_shown = servers.is_empty() || servers.iter().any(|server| **server == *tool.server);
+        let tier =
+            self.config.tiers.iter().find(|(glob, _)| glob_fits(glob, id)).map_or(1, |(_, tier)| *tier);
+        Standing {
+            is_visible: is_shown && self.policy.permits(id).is_ok(),
+            is_up: !self.failed.contains(&tool.server),
+            tier,
+            recent: freshness(recent, id),
+            liked: 0.0,
+        }
+    }
+
+    fn profile(&self) -> Profile<'static> {
+        match self.config.routing.profile {
+            config::Ranking::Fitted => Profile::Fitted(Weights::builtin()),
+            config::Ranking::Seed => Profile::Seed,
+        }
+    }
+}
+
+impl Hub {
+    /// Decides which tool is meant, or finds that it was decided before.
+    pub fn decide(&self, snapshot: &Snapshot, wanted: &Wanted) -> Arc<Decision> {
+        let (scene, start) = (self.scene(), Instant::now());
+        let routing = &scene.config.routing;
+        let recent = wanted.conversation.map(|it| self.memory.recent.of(it, start)).unwrap_or_default();
+        let key = Key {
+            task: normalised(wanted.task),
+            preferred_server: wanted.preferred_server.map(str::to_owned),
+            servers: wanted.servers.to_vec(),
+            recent,
+            failed: scene.failed.clone(),
+            candidates: wanted.candidates.unwrap_or(routing.max_candidates).clamp(1, MOST_CANDIDATES),
+            world: World { snapshot: snapshot.number, settings: scene.settings },
+        };
+        let is_remembering = routing.enable_caching && routing.cache_size > 0;
+        let known = if is_remembering { self.memory.cache.get(&key, start, routing.cache_ttl) } else { None };
+        if let Some(known) = known {
+            return known;
+        }
+        let decision = Arc::new(make(&scene, snapshot, &key, self.sense(snapshot, &key.task).as_ref()));
+        if start.elapsed() > routing.performance.max_routing_time {
+            self.memory.cache.count_late();
+            tracing::debug!("choosing a tool took {:?}", start.elapsed());
+        }
+        if is_remembering {
+            self.memory.cache.put(key, Arc::clone(&decision), start, routing.cache_size);
+        }
+        decision
+    }
+
+    /// Ranks tools for a search, the best first, with scores that compare only with one another.
+    pub fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
+        let scene = self.scene();
+        let key = Key {
+            task: normalised(query),
+            preferred_server: None,
+            servers: Vec::new(),
+            recent: Vec::new(),
+            failed: Vec::new(),
+            candidates: limit,
+            world: World { snapshot: snapshot.number, settings: scene.settings },
+        };
+        let decision = make(&scene, snapshot, &key, self.sense(snapshot, &key.task).as_ref());
+        let mut found: Vec<(usize, f32)> =
+            decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
+        // Who asks for many gets what shares fewer words, too.
+        let least = found.last().map_or(0.0, |(_, score)| *score);
+        for hit in snapshot.index().words.search(&key.task, limit) {
+            let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
+            if is_new && scene.standing(&snapshot.catalog.tools()[hit.position], &[], &[]).is_visible {
+                found.push((hit.position, least - 1.0 / (1.0 + hit.score)));
+            }
+        }
+        found.truncate(limit);
+        found
+    }
+
+    /// Notes that a conversation used a tool, which makes it likelier to be meant again.
+    pub fn note_use(&self, conversation: &str, tool: &str) {
+        self.memory.recent.note(conversation, tool, Instant::now());
+    }
+
+    /// Returns how often decisions were remembered.
+    pub fn tally(&self) -> Tally {
+        self.memory.cache.tally()
+    }
+
+    /// Returns what was seen of a tool's calls, now and before.
+    pub fn measured(&self, tool: &str) -> Option<Measured> {
+        self.memory.measures.of(tool)
+    }
+
+    /// How alike a request and the tools are in meaning. An encoder is plugged in here; it may say nothing,
+    /// and must when its vectors are not there or the time for choosing would be exceeded.
+    #[expect(clippy::unused_self, reason = "the encoder will be a part of the hub")]
+    fn sense(&self, _snapshot: &Snapshot, _task: &str) -> Option<Sense> {
+        None
+    }
+
+    fn scene(&self) -> Scene {
+        let settings = self.settings.read().expect("no holder panics");
+        let is_failed = |state: State| matches!(state, State::Failed { .. });
+        let failed = settings.upstreams.iter().filter(|(_, upstream)| is_failed(upstream.state()));
+        Scene {
+            config: Arc::clone(&settings.config),
+            policy: Arc::clone(&settings.policy),
+            settings: settings.number,
+            failed: failed.map(|(name, _)| Arc::clone(name)).collect(),
+        }
+    }
+}
+
+/// Decides; everything that it depends on is in the scene, the snapshot and the key.
+fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, sense: Option<&Sense>) -> Decision {
+    let standing = |tool: &Tool| scene.standing(tool, &key.servers, &key.recent);
+    let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
+    let limits = Limits { confidence: scene.config.routing.confidence_threshold, candidates: key.candidates };
+    let request = Request { task: &key.task, sense };
+    route::route(snapshot.index(), &snapshot.catalog, request, &situation, (scene.profile(), limits))
+}
