@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use toolyard_core::route::{Decision, Verdict};
-use toolyard_core::tool::Effect;
+use toolyard_core::tool::{Effect, Tool};
 
 use super::answer::Request;
 use super::{Reception, View, park};
@@ -37,6 +37,8 @@ use reply::{Reply, shortened};
 
 /// How long after a new configuration a call still waits for servers that were never reached.
 const FIRST_CALL: Duration = Duration::from_secs(2);
+/// A request that is less clear than this by itself says nothing.
+const VAGUE: f64 = 0.35;
 /// Servers that are named in one line.
 const MOST_SERVERS: usize = 12;
 
@@ -175,6 +177,10 @@ impl Course {
             Verdict::Ask(question) => {
                 let text = question.text.clone();
                 self.ask(&text, &decision, aside).await
+            }
+            // With nothing to compare it with, a request that says nothing is still a reason to ask.
+            Verdict::Abstain if decision.candidates.is_empty() && decision.intent.confidence < VAGUE => {
+                self.ask("What would you like to do?", &decision, aside).await
             }
             Verdict::Abstain => self.nothing(decision.confidence, &aside),
         }
@@ -378,6 +384,9 @@ impl Course {
                 reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
                 reply.set("needsClarification", &false);
                 reply.say(&format!("[{}, confidence {:.2}]", tool.id.as_str(), chosen.confidence));
+                if let Some(hint) = unused(tool, chosen) {
+                    reply.say(&hint);
+                }
                 reply.result(&result);
                 self.close(reply, aside)
             }
@@ -398,6 +407,18 @@ impl Course {
             }
         }
     }
+}
+
+/// Says what a tool would take, where it ran without any of it: words of the task may belong there.
+fn unused(tool: &Tool, chosen: &Chosen) -> Option<String> {
+    let is_bare = chosen
+        .arguments
+        .as_deref()
+        .is_none_or(|given| Fields::parse(Some(given)).is_ok_and(|given| given.is_empty()));
+    let names: Vec<&str> = tool.parameters.iter().take(6).map(|it| it.name.as_str()).collect();
+    let is_worth_saying = is_bare && !names.is_empty();
+    is_worth_saying
+        .then(|| format!("It ran without arguments; context.arguments may have {}.", names.join(", ")))
 }
 
 /// How an answer to a question goes on.

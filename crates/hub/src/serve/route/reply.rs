@@ -252,6 +252,7 @@ pub(super) fn rounded(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 
     fn result_of(result: &Value) -> Value {
         let mut reply = Reply::new(&["a__b"], 0.9123);
@@ -279,6 +280,24 @@ mod tests {
         assert_eq!(own["structuredContent"]["result"], json!({"n": 1}));
         assert_eq!(own["_meta"], json!({"k": 1}));
         assert_eq!(own["structuredContent"]["confidence"], 0.912);
+    }
+
+    #[test]
+    fn r1_beside_a_result_little_is_said_even_of_long_names() {
+        let bounds =
+            Bounds { tools: 9, name_chars: 99, description_chars: 9999, nesting: 9 };
+        let long = |at: usize| {
+            let name = format!("a_name_that_is_as_long_as_names_may_be_and_then_more_{at}");
+            raw(&json!({"name": name, "description": "説明文が長い".repeat(99)}))
+        };
+        let listed = Advertised { server: "server".into(), tools: (0..4).map(long).collect() };
+        let (catalog, _) = Catalog::gather([(listed, bounds)]);
+        let (first, others) = catalog.tools().split_first().unwrap();
+        let mut reply = Reply::new(&[first.id.as_str()], 0.123_456);
+        reply.alternatives(others);
+        reply.set("needsClarification", &false);
+        reply.say(&format!("[{}, confidence 0.12]", first.id.as_str()));
+        assert!(reply.finish().get().len() < 4 * 200);
     }
 
     #[test]
