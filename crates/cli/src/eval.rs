@@ -1,0 +1,198 @@
+//! How well requests find their tools, measured on sets whose right tools are known.
+
+mod bm25; //   the baseline
+mod report; // numbers for people and programs
+mod score; //  rankings and decisions become numbers
+mod sets; //   requests and tools on disk
+mod yard; //   tools as the product sees them
+
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use toolyard_core::route::{Signal, Weights};
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::output;
+use bm25::Bm25;
+use score::{Measured, Scores};
+use yard::{Model, Yard};
+
+/// Measure how well requests find their tools
+///
+/// Runs requests whose right tools are known against the tools of a set, decides about each as
+/// `smart_route` would, and compares that with plain BM25 in the same run. Nothing is started or called.
+///
+/// A FOLDER is a set (tools.jsonl.gz, queries.jsonl.gz and perhaps no_tool_fits.jsonl.gz), a fleet
+/// (catalog.json and tasks.jsonl), or holds several of them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard eval
+  toolyard eval sets/metatool --limit 200
+  toolyard eval --without phrase,phrase-share --json | jq .macro
+  toolyard eval --no-library --profile seed
+
+Each column: top-1, the first tool is right; recall@5, the share of the needed steps with a right tool among
+the first five; nDCG@10, how early the right tools come. Acting, asking and declining are at the threshold.
+With --json: {\"sets\": [{\"name\", \"tools\", \"queries\", \"top1\", \"recall5\", \"ndcg10\", \"bm25\",
+\"route_us_p50\", \"acted\", \"asked_on_answerable\", \"alternatives\", \"ece\", \"curve\", …}], \"macro\"}")]
+pub(crate) struct Eval {
+    /// Sets and fleets [default: ../shared/eval ../shared/fleet]
+    #[arg(value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+    /// Requests of each set at most, taken evenly
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Without the metadata that comes with the product
+    #[arg(long)]
+    no_library: bool,
+    /// What compares meanings: a name, a folder, or none
+    #[arg(long, value_name = "NAME|FOLDER|none", default_value = "none")]
+    model: String,
+    /// How tools are ranked
+    #[arg(long, value_enum, default_value_t = Ranker::Fitted)]
+    profile: Ranker,
+    /// Asks instead of acting below this confidence
+    #[arg(long, value_name = "X", default_value_t = 0.7)]
+    threshold: f64,
+    /// Without these signals, to see what they are worth
+    #[arg(long, value_name = "SIGNAL", value_delimiter = ',')]
+    without: Vec<String>,
+}
+
+/// How tools are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Ranker {
+    /// By all signals, with fitted weights
+    Fitted,
+    /// By category, keywords, use case and availability: 40, 30, 20 and 10
+    Seed,
+}
+
+/// How decisions are made in this run.
+#[derive(Debug)]
+struct Way {
+    /// Fitted weights; without them the seed's are used.
+    weights: Option<Weights>,
+    threshold: f64,
+    has_library: bool,
+    model: Model,
+}
+
+/// Tools of a ranking that are looked at.
+const MOST: usize = 10;
+
+/// Where sets lie beside a checkout.
+const USUAL: [&str; 2] = ["../shared/eval", "../shared/fleet"];
+
+pub(crate) fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
+    let way = Way::of(asked)?;
+    let found = sets::find(&folders(asked)?)?;
+    let bar = Bar::new();
+    let mut all = Vec::with_capacity(found.len());
+    for (at, folder) in found.iter().enumerate() {
+        let shown = format!("{} of {}", at + 1, found.len());
+        all.push(measure(folder, asked.limit, &way, (&bar, &shown))?);
+    }
+    drop(bar);
+    if common.json {
+        return Ok(output::json(&report::json(&all))?);
+    }
+    Ok(output::text(&report::words(&all))?)
+}
+
+fn folders(asked: &Eval) -> Result<Vec<PathBuf>, Failure> {
+    if !asked.folders.is_empty() {
+        return Ok(asked.folders.clone());
+    }
+    let there: Vec<PathBuf> = USUAL.iter().map(PathBuf::from).filter(|path| path.is_dir()).collect();
+    if there.is_empty() {
+        return Err(Failure::usage(format!("there is no folder `{}` or `{}` here", USUAL[0], USUAL[1]))
+            .hint(
+                "name folders with sets: toolyard eval FOLDER… (`toolyard eval --help` says what a set is)",
+            ));
+    }
+    Ok(there)
+}
+
+fn measure(
+    folder: &Path,
+    limit: Option<usize>,
+    way: &Way,
+    (bar, shown): (&Bar, &str),
+) -> Result<Scores, Failure> {
+    let collection = sets::read(folder, limit)?;
+    bar.begin(&format!("{shown}: {}", collection.name), collection.cases.len() + collection.unserved.len());
+    let yard = Yard::new(&collection.tools, 0..collection.tools.len(), way);
+    let bm25 = Bm25::new(&collection.tools);
+    let seen = yard.see_all(&collection.cases, &bm25, way, || bar.step());
+    let unserved = yard::see_unserved(&yard, &collection.tools, &collection.unserved, way, || bar.step());
+    let measured = Measured {
+        route_us: yard.median_us(&collection.cases, way),
+        collection: &collection,
+        seen: &seen,
+        unserved: &unserved,
+        threshold: way.threshold,
+    };
+    let scores = Scores::of(&measured);
+    Ok(Scores { rejected: yard.rejected, written: yard.written, ..scores })
+}
+
+impl Way {
+    fn of(asked: &Eval) -> Result<Self, Failure> {
+        if !(0.0..=1.0).contains(&asked.threshold) {
+            return Err(Failure::usage(format!(
+                "a threshold is from 0 to 1, and {} is not",
+                asked.threshold
+            )));
+        }
+        let without = asked.without.iter().map(|name| signal(name)).collect::<Result<Vec<_>, _>>()?;
+        let weights = match asked.profile {
+            Ranker::Fitted => Some(Weights::builtin().without(&without)),
+            Ranker::Seed if without.is_empty() => None,
+            Ranker::Seed => {
+                return Err(Failure::usage("the profile `seed` has no signals to leave out")
+                    .hint("use `--without` with the profile `fitted`"));
+            }
+        };
+        Ok(Self {
+            weights,
+            threshold: asked.threshold,
+            has_library: !asked.no_library,
+            model: Model::named(&asked.model)?,
+        })
+    }
+}
+
+fn signal(name: &str) -> Result<Signal, Failure> {
+    Signal::ALL.into_iter().find(|signal| signal.name() == name).ok_or_else(|| {
+        let names = Signal::ALL.map(Signal::name).join(", ");
+        Failure::usage(format!("there is no signal `{name}`")).hint(format!("there are {names}"))
+    })
+}
+
+/// How far a measurement is, on stderr; nothing at all when that is no terminal.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos} of {len}  {eta}");
+        Self(ProgressBar::new(0).with_style(style.expect("the template is valid")))
+    }
+
+    fn begin(&self, message: &str, steps: usize) {
+        self.0.set_message(message.to_owned());
+        self.0.set_length(steps as u64);
+        self.0.reset();
+    }
+
+    fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

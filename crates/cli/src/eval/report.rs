@@ -1,0 +1,207 @@
+//! What was measured, for people and for programs.
+
+use owo_colors::OwoColorize;
+use serde_json::{Value, json};
+
+use super::score::{Fleet, Point, Ranking, Scores, Share};
+use crate::output::{self, Attribute, Cell, Layout, count};
+
+/// Returns everything as programs read it.
+pub(super) fn json(all: &[Scores]) -> Value {
+    let macro_of = |ranking: fn(&Scores) -> Ranking| Ranking::mean(all.iter().map(ranking));
+    let mut overall = ranking_json(macro_of(|scores| scores.ranking));
+    overall["bm25"] = ranking_json(macro_of(|scores| scores.bm25));
+    json!({ "sets": all.iter().map(set_json).collect::<Vec<_>>(), "macro": overall })
+}
+
+fn set_json(scores: &Scores) -> Value {
+    let mut set = json!({
+        "name": scores.name,
+        "tools": scores.tools,
+        "queries": scores.queries,
+        "top1": round(scores.ranking.top1),
+        "recall5": round(scores.ranking.recall5),
+        "ndcg10": round(scores.ranking.ndcg10),
+        "bm25": ranking_json(scores.bm25),
+        "route_us_p50": round(scores.route_us),
+        "acted": { "n": scores.acted.n, "right": share(scores.acted), "share": share(scores.acted_share) },
+        "asked_on_answerable": share(scores.asked),
+        "abstained_on_answerable": share(scores.abstained),
+        "alternatives": share(scores.alternatives),
+        "ece": round(scores.ece),
+        "calibration": scores.bins.iter().map(|bin| json!({
+            "n": bin.n, "confidence": round(bin.confidence), "right": round(bin.right),
+        })).collect::<Vec<_>>(),
+        "curve": scores.curve.iter().map(|point| json!({
+            "threshold": point.threshold, "acted": share(point.acted), "right": share(point.right),
+        })).collect::<Vec<_>>(),
+        "rejected_tools": scores.rejected,
+        "unknown_tools": scores.unknown,
+        "tools_with_metadata": scores.written,
+    });
+    if let Some(declined) = scores.declined {
+        set["declined"] = share(declined);
+        set["no_tool_fits"] = json!(declined.n);
+    }
+    if let Some(fleet) = &scores.fleet {
+        add_fleet(&mut set, fleet);
+    }
+    set
+}
+
+fn add_fleet(set: &mut Value, fleet: &Fleet) {
+    let top = |(n, ranking): (usize, Ranking)| json!({ "n": n, "top1": round(ranking.top1) });
+    let both = |(n, ranking): (usize, Ranking)| json!({ "n": n, "top1": round(ranking.top1), "recall5": round(ranking.recall5) });
+    let mut destructive = both(fleet.destructive);
+    destructive["ran_unconfirmed"] = json!(fleet.ran);
+    destructive["destroyed_unconfirmed"] = json!(fleet.destroyed);
+    set["tasks"] = json!(fleet.tasks);
+    set["kinds"] = json!({
+        "single": both(fleet.single),
+        "destructive": destructive,
+        "multi": { "n": fleet.multi.0, "step_recall": round(fleet.multi.1.recall5), "top1": round(fleet.multi.1.top1) },
+        "vague": { "n": fleet.vague.n, "asked": share(fleet.vague) },
+        "unanswerable": { "n": fleet.unanswerable.n, "declined": share(fleet.unanswerable) },
+    });
+    set["gap"] = top(fleet.gap);
+    set["languages"] = json!({ "en": top(fleet.english), "other": top(fleet.other) });
+}
+
+fn ranking_json(ranking: Ranking) -> Value {
+    let Ranking { top1, recall5, ndcg10 } = ranking;
+    json!({ "top1": round(top1), "recall5": round(recall5), "ndcg10": round(ndcg10) })
+}
+
+fn share(share: Share) -> Value {
+    share.share.map_or(Value::Null, round)
+}
+
+/// More digits than these are noise.
+fn round(value: f64) -> Value {
+    json!((value * 10_000.0).round() / 10_000.0)
+}
+
+/// Returns everything as people read it.
+pub(super) fn words(all: &[Scores]) -> String {
+    let mut text = format!("{}\n{}\n", "Right tool (plain BM25 in brackets)".bold(), ranking_table(all));
+    text += &format!("\n{}\n{}\n", "Act, ask, decline".bold(), decision_table(all));
+    for scores in all {
+        if let Some(fleet) = &scores.fleet {
+            text +=
+                &format!("\n{}\n{}\n", format!("{}, by kind of request", scores.name).bold(), kinds(fleet));
+        }
+    }
+    let title = "Right when acting, and the share acted on, by threshold";
+    text += &format!("\n{}\n{}\n", title.bold(), curves(all));
+    let total = |count: fn(&Scores) -> usize| all.iter().map(count).sum::<usize>();
+    let (rejected, unknown) = (total(|it| it.rejected), total(|it| it.unknown));
+    if rejected > 0 {
+        text +=
+            &format!("\n{} could not be taken into a catalog and cannot be found.", count(rejected, "tool"));
+    }
+    if unknown > 0 {
+        text += &format!("\n{} named as right but not listed.", count(unknown, "tool"));
+    }
+    if cfg!(debug_assertions) {
+        text += "\nThis build is not optimised: in a release build decisions are many times faster.";
+    }
+    text
+}
+
+fn ranking_table(all: &[Scores]) -> String {
+    let header = &["set", "tools", "queries", "top-1", "", "recall@5", "", "nDCG@10", "", "µs"];
+    let columns = |own: Ranking, bm25: Ranking| {
+        let pairs = [(own.top1, bm25.top1), (own.recall5, bm25.recall5), (own.ndcg10, bm25.ndcg10)];
+        pairs.into_iter().flat_map(|(own, bm25)| {
+            [Cell::new(two(own)).add_attribute(Attribute::Bold), Cell::new(format!("({})", two(bm25)))]
+        })
+    };
+    let row = |scores: &Scores| {
+        let mut row = vec![Cell::new(&scores.name), Cell::new(scores.tools), Cell::new(scores.queries)];
+        row.extend(columns(scores.ranking, scores.bm25));
+        row.push(Cell::new(format!("{:.0}", scores.route_us)));
+        row
+    };
+    let mut rows: Vec<Vec<Cell>> = all.iter().map(row).collect();
+    if all.len() > 1 {
+        let mut last = vec![Cell::new("mean"), Cell::new(""), Cell::new("")];
+        let mean = |ranking: fn(&Scores) -> Ranking| Ranking::mean(all.iter().map(ranking));
+        last.extend(columns(mean(|it| it.ranking), mean(|it| it.bm25)));
+        last.push(Cell::new(""));
+        rows.push(last);
+    }
+    output::grid(Layout { header, indent: 2, ..Layout::default() }, rows)
+}
+
+fn decision_table(all: &[Scores]) -> String {
+    let header =
+        &["set", "acts", "right", "asks", "offers the right one", "declines", "declines rightly", "ECE"];
+    let row = |scores: &Scores| {
+        let unserved = scores.fleet.as_ref().map(|fleet| fleet.unanswerable).or(scores.declined);
+        vec![
+            Cell::new(&scores.name),
+            shown(scores.acted_share),
+            shown(scores.acted).add_attribute(Attribute::Bold),
+            shown(scores.asked),
+            shown(scores.alternatives),
+            shown(scores.abstained),
+            shown(unserved.unwrap_or_default()),
+            Cell::new(format!("{:.3}", scores.ece)),
+        ]
+    };
+    output::grid(Layout { header, indent: 2, ..Layout::default() }, all.iter().map(row).collect())
+}
+
+fn kinds(fleet: &Fleet) -> String {
+    let ranked = |name: &str, (n, ranking): (usize, Ranking)| {
+        let said = format!("top-1 {}, recall@5 {}", two(ranking.top1), two(ranking.recall5));
+        vec![Cell::new(name), Cell::new(n), Cell::new(said)]
+    };
+    let held = |name: &str, share: Share, what: &str| {
+        let said = share.share.map_or_else(String::new, |share| format!("{what} {}", two(share)));
+        vec![Cell::new(name), Cell::new(share.n), Cell::new(said)]
+    };
+    let unconfirmed = format!("{}, of which a right one {}", fleet.ran, fleet.destroyed);
+    let multi = format!("top-1 {}, steps found {}", two(fleet.multi.1.top1), two(fleet.multi.1.recall5));
+    let rows = vec![
+        ranked("single", fleet.single),
+        ranked("destructive", fleet.destructive),
+        vec![Cell::new("  run unconfirmed"), Cell::new(""), Cell::new(unconfirmed)],
+        vec![Cell::new("multi"), Cell::new(fleet.multi.0), Cell::new(multi)],
+        held("vague", fleet.vague, "asked about"),
+        held("unanswerable", fleet.unanswerable, "declined"),
+        ranked("no shared word", fleet.gap),
+        ranked("English", fleet.english),
+        ranked("other languages", fleet.other),
+    ];
+    output::grid(Layout { indent: 2, ..Layout::default() }, rows)
+}
+
+fn curves(all: &[Scores]) -> String {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let thresholds = all.first().map(|scores| scores.curve.as_slice()).unwrap_or_default();
+    let mut head = vec![Cell::new("")];
+    // Every second point is enough to see the curve.
+    let is_shown = |(at, _): &(usize, &Point)| at % 2 == 0;
+    head.extend(thresholds.iter().enumerate().filter(is_shown).map(|(_, it)| Cell::new(two(it.threshold))));
+    rows.push(head);
+    for scores in all {
+        let mut row = vec![Cell::new(&scores.name)];
+        row.extend(scores.curve.iter().enumerate().filter(is_shown).map(|(_, point)| {
+            let right = point.right.share.map_or_else(|| "–".to_owned(), two);
+            Cell::new(format!("{right} of {}", two(point.acted.share.unwrap_or_default())))
+        }));
+        rows.push(row);
+    }
+    output::grid(Layout { indent: 2, ..Layout::default() }, rows)
+}
+
+fn shown(share: Share) -> Cell {
+    Cell::new(share.share.map_or_else(|| "–".to_owned(), two))
+}
+
+/// Writes a share as tables do: `.62`.
+fn two(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.strip_prefix('0').map(str::to_owned).unwrap_or(text)
+}

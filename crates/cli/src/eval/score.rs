@@ -1,0 +1,313 @@
+//! How good rankings and decisions are, as numbers.
+
+use super::sets::{Case, Collection, Sort};
+use super::yard::{OFFERED, Seen, Step};
+
+/// How good a ranking is, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Ranking {
+    /// The first tool is right.
+    pub(super) top1: f64,
+    /// The share of the needed steps that have a right tool among the first five.
+    pub(super) recall5: f64,
+    /// How early the right tools of all steps come, among the first ten.
+    pub(super) ndcg10: f64,
+}
+
+impl Ranking {
+    /// Scores one ranking; a request without a right tool has nothing to find.
+    pub(super) fn of(groups: &[Vec<usize>], ranked: &[usize]) -> Self {
+        Self {
+            top1: f64::from(is_right(groups, ranked)),
+            recall5: recall(groups, ranked),
+            ndcg10: ndcg(groups, ranked),
+        }
+    }
+
+    /// Returns the mean of many.
+    pub(super) fn mean(rankings: impl IntoIterator<Item = Self>) -> Self {
+        let (mut sum, mut count) = (Self::default(), 0.0);
+        for Self { top1, recall5, ndcg10 } in rankings {
+            sum = Self { top1: sum.top1 + top1, recall5: sum.recall5 + recall5, ndcg10: sum.ndcg10 + ndcg10 };
+            count += 1.0;
+        }
+        let count = f64::max(count, 1.0);
+        Self { top1: sum.top1 / count, recall5: sum.recall5 / count, ndcg10: sum.ndcg10 / count }
+    }
+}
+
+fn is_right(groups: &[Vec<usize>], ranked: &[usize]) -> bool {
+    ranked.first().is_some_and(|first| groups.iter().any(|group| group.contains(first)))
+}
+
+fn recall(groups: &[Vec<usize>], ranked: &[usize]) -> f64 {
+    let top = &ranked[..ranked.len().min(5)];
+    let hit = groups.iter().filter(|group| top.iter().any(|place| group.contains(place))).count();
+    hit as f64 / groups.len().max(1) as f64
+}
+
+/// A second tool for a step that has one already adds nothing.
+fn ndcg(groups: &[Vec<usize>], ranked: &[usize]) -> f64 {
+    let gain = |at: usize| 1.0 / (at as f64 + 2.0).log2();
+    let mut open: Vec<&Vec<usize>> = groups.iter().collect();
+    let mut sum = 0.0;
+    for (at, place) in ranked.iter().take(10).enumerate() {
+        if let Some(hit) = open.iter().position(|group| group.contains(place)) {
+            open.remove(hit);
+            sum += gain(at);
+        }
+    }
+    let best: f64 = (0..groups.len().min(10)).map(gain).sum();
+    if best > 0.0 { sum / best } else { 0.0 }
+}
+
+/// A share of some requests; `share` is nothing when there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Share {
+    pub(super) n: usize,
+    pub(super) share: Option<f64>,
+}
+
+impl Share {
+    fn of<T>(items: impl IntoIterator<Item = T>, is_so: impl Fn(&T) -> bool) -> Self {
+        let (mut n, mut so) = (0, 0);
+        for item in items {
+            n += 1;
+            so += usize::from(is_so(&item));
+        }
+        Self { n, share: (n > 0).then(|| so as f64 / n as f64) }
+    }
+}
+
+/// A request and what became of it.
+#[derive(Clone, Copy)]
+struct Outcome<'a> {
+    case: &'a Case,
+    seen: &'a Seen,
+}
+
+impl Outcome<'_> {
+    fn is_right(&self) -> bool {
+        is_right(&self.case.groups, &self.seen.ranked)
+    }
+
+    fn has_right_among_offered(&self) -> bool {
+        let offered = &self.seen.ranked[..self.seen.ranked.len().min(OFFERED)];
+        offered.iter().any(|place| self.case.groups.iter().any(|group| group.contains(place)))
+    }
+
+    fn ranking(&self) -> Ranking {
+        Ranking::of(&self.case.groups, &self.seen.ranked)
+    }
+
+    fn is(&self, kinds: &[Sort]) -> bool {
+        kinds.contains(&self.case.kind)
+    }
+
+    /// Runs that a person confirms first are not acting.
+    fn acts_at(&self, threshold: f64) -> bool {
+        self.seen.may_act && !self.seen.is_destructive && self.seen.confidence >= threshold
+    }
+}
+
+/// Everything that is measured on one set or fleet.
+#[derive(Debug)]
+pub(super) struct Scores {
+    pub(super) name: String,
+    pub(super) tools: usize,
+    /// The requests that the ranking is measured on.
+    pub(super) queries: usize,
+    pub(super) ranking: Ranking,
+    pub(super) bm25: Ranking,
+    pub(super) route_us: f64,
+    /// Of the requests that it acts on, the share where it is right.
+    pub(super) acted: Share,
+    /// Of all requests that may be acted on, the share that it acts on.
+    pub(super) acted_share: Share,
+    /// Of the requests that a tool can serve, the share that it asks about, and declines.
+    pub(super) asked: Share,
+    pub(super) abstained: Share,
+    /// Of the requests that it asks about, the share with a right tool among those offered.
+    pub(super) alternatives: Share,
+    pub(super) ece: f64,
+    pub(super) bins: Vec<Bin>,
+    pub(super) curve: Vec<Point>,
+    /// Of the requests that no tool can serve, the share that it does not act on.
+    pub(super) declined: Option<Share>,
+    pub(super) fleet: Option<Fleet>,
+    pub(super) rejected: usize,
+    pub(super) unknown: usize,
+    pub(super) written: usize,
+}
+
+/// What only a fleet tells, because it has requests of several kinds.
+#[derive(Debug)]
+pub(super) struct Fleet {
+    pub(super) tasks: usize,
+    pub(super) single: (usize, Ranking),
+    pub(super) destructive: (usize, Ranking),
+    /// Requests to destroy something for which a tool would have run unconfirmed: all, and those where
+    /// that tool was a right one, so that something would be gone.
+    pub(super) ran: usize,
+    pub(super) destroyed: usize,
+    pub(super) multi: (usize, Ranking),
+    pub(super) vague: Share,
+    pub(super) unanswerable: Share,
+    pub(super) gap: (usize, Ranking),
+    pub(super) english: (usize, Ranking),
+    pub(super) other: (usize, Ranking),
+}
+
+/// Requests with about the same confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bin {
+    pub(super) n: usize,
+    pub(super) confidence: f64,
+    pub(super) right: f64,
+}
+
+/// What happens at a threshold: the share acted on, and the share of these that is right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) threshold: f64,
+    pub(super) acted: Share,
+    pub(super) right: Share,
+}
+
+/// What a set was measured with.
+pub(super) struct Measured<'a> {
+    pub(super) collection: &'a Collection,
+    pub(super) seen: &'a [Seen],
+    /// What became of the requests that no tool can serve.
+    pub(super) unserved: &'a [Seen],
+    pub(super) route_us: f64,
+    pub(super) threshold: f64,
+}
+
+impl Scores {
+    /// Brings everything that was seen into numbers.
+    pub(super) fn of(measured: &Measured<'_>) -> Self {
+        let Measured { collection, seen, unserved, route_us, threshold } = *measured;
+        let outcomes: Vec<Outcome<'_>> =
+            collection.cases.iter().zip(seen).map(|(case, seen)| Outcome { case, seen }).collect();
+        let of_kinds = |kinds: &'static [Sort]| outcomes.iter().copied().filter(move |it| it.is(kinds));
+        let one_tool = || of_kinds(&[Sort::Single, Sort::Destructive]);
+        let answerable = || of_kinds(&[Sort::Single, Sort::Destructive, Sort::Multi]);
+        // Destructive requests are always confirmed, so they say nothing about acting.
+        let actable = || of_kinds(&[Sort::Single, Sort::Multi, Sort::Vague, Sort::Unanswerable]);
+        let point = |threshold: f64| Point {
+            threshold,
+            acted: Share::of(actable(), |it| it.acts_at(threshold)),
+            right: Share::of(actable().filter(|it| it.acts_at(threshold)), Outcome::is_right),
+        };
+        let (ece, bins) = calibration(outcomes.iter().map(|it| (it.seen.confidence, it.is_right())));
+        let now = point(threshold);
+        Self {
+            name: collection.name.clone(),
+            tools: collection.tools.len(),
+            queries: one_tool().count(),
+            ranking: Ranking::mean(one_tool().map(|it| it.ranking())),
+            bm25: Ranking::mean(one_tool().map(|it| Ranking::of(&it.case.groups, &it.seen.bm25))),
+            route_us,
+            acted: now.right,
+            acted_share: now.acted,
+            asked: Share::of(answerable(), |it| it.seen.step == Step::Ask),
+            abstained: Share::of(answerable(), |it| it.seen.step == Step::Abstain),
+            alternatives: Share::of(
+                answerable().filter(|it| it.seen.step == Step::Ask),
+                Outcome::has_right_among_offered,
+            ),
+            ece,
+            bins,
+            curve: (6..=19).map(|step| point(f64::from(step) / 20.0)).collect(),
+            declined: (!unserved.is_empty()).then(|| Share::of(unserved, |seen| declines(seen))),
+            fleet: collection.is_fleet.then(|| Fleet::of(&outcomes)),
+            rejected: 0,
+            unknown: collection.unknown,
+            written: 0,
+        }
+    }
+}
+
+impl Fleet {
+    fn of(outcomes: &[Outcome<'_>]) -> Self {
+        let ranking = |is_in: &dyn Fn(&Outcome<'_>) -> bool| {
+            let rankings: Vec<Ranking> =
+                outcomes.iter().filter(|it| is_in(it)).map(Outcome::ranking).collect();
+            (rankings.len(), Ranking::mean(rankings))
+        };
+        let of_kind = |kind: Sort| outcomes.iter().filter(move |it| it.case.kind == kind);
+        let is_one_tool = |it: &Outcome<'_>| it.is(&[Sort::Single, Sort::Destructive]);
+        let ran = || of_kind(Sort::Destructive).filter(|it| it.seen.step == Step::Act);
+        Self {
+            tasks: outcomes.len(),
+            single: ranking(&|it| it.case.kind == Sort::Single),
+            destructive: ranking(&|it| it.case.kind == Sort::Destructive),
+            ran: ran().count(),
+            destroyed: ran().filter(|it| it.is_right()).count(),
+            multi: ranking(&|it| it.case.kind == Sort::Multi),
+            vague: Share::of(of_kind(Sort::Vague), |it| it.seen.step == Step::Ask),
+            unanswerable: Share::of(of_kind(Sort::Unanswerable), |it| declines(it.seen)),
+            gap: ranking(&|it| is_one_tool(it) && it.case.is_gap),
+            english: ranking(&|it| is_one_tool(it) && it.case.is_english),
+            other: ranking(&|it| is_one_tool(it) && !it.case.is_english),
+        }
+    }
+}
+
+/// A question is a way to decline; to have the wrong tool confirmed is not.
+fn declines(seen: &Seen) -> bool {
+    matches!(seen.step, Step::Ask | Step::Abstain)
+}
+
+/// How far confidence and truth are apart: the expected calibration error over ten equal bins, and these.
+fn calibration(judged: impl Iterator<Item = (f64, bool)>) -> (f64, Vec<Bin>) {
+    let mut sums = [(0_usize, 0.0, 0.0); 10];
+    for (confidence, is_right) in judged {
+        let (n, sum, right) = &mut sums[((confidence * 10.0) as usize).min(9)];
+        *n += 1;
+        *sum += confidence;
+        *right += f64::from(is_right);
+    }
+    let all: usize = sums.iter().map(|(n, ..)| n).sum();
+    let bins: Vec<Bin> = sums
+        .iter()
+        .map(|(n, sum, right)| {
+            let count = (*n).max(1) as f64;
+            Bin { n: *n, confidence: sum / count, right: right / count }
+        })
+        .collect();
+    let apart = |bin: &Bin| bin.n as f64 / all.max(1) as f64 * (bin.confidence - bin.right).abs();
+    (bins.iter().map(apart).sum(), bins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r6_one_hit_for_each_step_is_enough() {
+        let groups = [vec![1, 2], vec![3]];
+        let first = Ranking::of(&groups, &[2, 1, 9]);
+        assert_eq!((first.top1, first.recall5), (1.0, 0.5));
+        // The second tool of the first step adds nothing.
+        let best = 1.0 + 1.0 / 3_f64.log2();
+        assert!((first.ndcg10 - 1.0 / best).abs() < 1e-9);
+        let whole = Ranking::of(&groups, &[3, 1]);
+        assert_eq!(whole, Ranking { top1: 1.0, recall5: 1.0, ndcg10: 1.0 });
+        let late = Ranking::of(&groups, &[9, 8, 7, 6, 5, 3]);
+        assert_eq!((late.top1, late.recall5), (0.0, 0.0));
+        assert!((late.ndcg10 - 1.0 / 7_f64.log2() / best).abs() < 1e-9);
+        assert_eq!(Ranking::of(&groups, &[]), Ranking::default());
+        assert_eq!(Ranking::of(&[], &[1]), Ranking::default());
+    }
+
+    #[test]
+    fn r6_calibration_is_the_distance_of_confidence_and_truth() {
+        let (perfect, _) = calibration([(1.0, true), (0.0, false)].into_iter());
+        assert!(perfect.abs() < 1e-9);
+        let (error, bins) = calibration([(0.9, true), (0.9, false), (0.25, false), (0.21, true)].into_iter());
+        assert!((error - (0.5 * 0.4 + 0.5 * 0.27)).abs() < 1e-9, "{error}");
+        assert_eq!((bins.len(), bins[9].n, bins[2].n), (10, 2, 2));
+    }
+}

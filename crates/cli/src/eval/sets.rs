@@ -1,0 +1,308 @@
+//! Sets of requests whose right tools are known, as they lie on disk.
+//!
+//! A set has `tools.jsonl.gz`, `queries.jsonl.gz` and sometimes `no_tool_fits.jsonl.gz`; a fleet has
+//! `catalog.json` and `tasks.jsonl`. Files ending in `.gz` may also lie there unpacked.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Tools, and requests whose right tools are known.
+#[derive(Debug)]
+pub(super) struct Collection {
+    pub(super) name: String,
+    pub(super) is_fleet: bool,
+    pub(super) tools: Vec<Listed>,
+    pub(super) cases: Vec<Case>,
+    /// Requests that none of the tools can serve.
+    pub(super) unserved: Vec<Unserved>,
+    /// Right tools that are not among the tools.
+    pub(super) unknown: usize,
+}
+
+/// A tool as it is listed.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub(super) server: String,
+    pub(super) name: String,
+    /// The whole definition in the form of the protocol.
+    pub(super) definition: Value,
+}
+
+/// A request and what is right for it.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) task: String,
+    /// For each needed step the places of the tools that are equally right.
+    pub(super) groups: Vec<Vec<usize>>,
+    pub(super) kind: Sort,
+    pub(super) is_english: bool,
+    /// Whether it shares no word with the text of its tools.
+    pub(super) is_gap: bool,
+}
+
+/// What sort of request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Sort {
+    Single,
+    Multi,
+    Vague,
+    Unanswerable,
+    Destructive,
+}
+
+/// A request that no tool can serve.
+#[derive(Debug)]
+pub(super) struct Unserved {
+    pub(super) task: String,
+    /// The places of the only tools that are there for it; all when empty.
+    pub(super) among: Vec<usize>,
+}
+
+/// Finds the sets and fleets that folders hold; a folder may be one, or hold several.
+pub(super) fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for folder in folders {
+        if is_one(folder) {
+            found.push(folder.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(folder)
+            .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", folder.display())))?;
+        let mut inner: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        inner.retain(|path| is_one(path));
+        inner.sort();
+        if inner.is_empty() {
+            return Err(Failure::usage(format!("`{}` holds neither a set nor a fleet", folder.display()))
+                .hint(
+                    "a set has tools.jsonl.gz and queries.jsonl.gz, a fleet catalog.json and tasks.jsonl",
+                ));
+        }
+        found.append(&mut inner);
+    }
+    Ok(found)
+}
+
+fn is_one(folder: &Path) -> bool {
+    is_fleet(folder) || packed(folder, "tools").is_some() && packed(folder, "queries").is_some()
+}
+
+fn is_fleet(folder: &Path) -> bool {
+    folder.join("catalog.json").is_file() && folder.join("tasks.jsonl").is_file()
+}
+
+/// Returns where a file of lines is, packed or not.
+fn packed(folder: &Path, stem: &str) -> Option<PathBuf> {
+    ["jsonl.gz", "jsonl"].iter().map(|end| folder.join(format!("{stem}.{end}"))).find(|path| path.is_file())
+}
+
+/// Reads a set or a fleet; of its requests at most `limit`, taken evenly.
+pub(super) fn read(folder: &Path, limit: Option<usize>) -> Result<Collection, Failure> {
+    let mut collection = if is_fleet(folder) { fleet(folder)? } else { set(folder)? };
+    let named =
+        folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    collection.name = named.unwrap_or_else(|| folder.display().to_string());
+    if let Some(limit) = limit {
+        collection.cases = evenly(collection.cases, limit);
+        collection.unserved = evenly(collection.unserved, limit);
+    }
+    Ok(collection)
+}
+
+/// Takes at most `limit` items, from all parts of the list.
+fn evenly<T>(items: Vec<T>, limit: usize) -> Vec<T> {
+    let count = items.len();
+    let taken = |at: usize| at * limit / count != (at + 1) * limit / count;
+    if limit >= count {
+        items
+    } else {
+        items.into_iter().enumerate().filter(|(at, _)| taken(*at)).map(|(_, it)| it).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct ToolLine {
+    id: String,
+    #[serde(default)]
+    server: String,
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    input_schema: Value,
+}
+
+#[derive(Deserialize)]
+struct QueryLine {
+    text: String,
+    #[serde(default)]
+    relevant: Vec<String>,
+    #[serde(default)]
+    groups: Vec<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct UnservedLine {
+    text: String,
+    #[serde(default)]
+    candidates: Vec<String>,
+}
+
+fn set(folder: &Path) -> Result<Collection, Failure> {
+    let file = |stem: &str| packed(folder, stem).unwrap_or_else(|| folder.join(format!("{stem}.jsonl.gz")));
+    let lines: Vec<ToolLine> = read_lines(&file("tools"))?;
+    let places = Places::new(lines.iter().map(|tool| tool.id.clone()));
+    let listed = |line: ToolLine| {
+        // Some sources have tools without any parameters as an empty object.
+        let is_there = line.input_schema.as_object().is_some_and(|schema| !schema.is_empty());
+        let schema = if is_there { line.input_schema } else { serde_json::json!({ "type": "object" }) };
+        let definition = serde_json::json!({
+            "name": line.name, "description": line.description.unwrap_or_default(), "inputSchema": schema,
+        });
+        Listed { server: line.server, name: line.name, definition }
+    };
+    let tools = lines.into_iter().map(listed).collect();
+
+    let mut unknown = 0;
+    let mut cases = Vec::new();
+    for query in read_lines::<QueryLine>(&file("queries"))? {
+        let groups = match query.groups.is_empty() {
+            true => query.relevant.into_iter().map(|id| vec![id]).collect(),
+            false => query.groups,
+        };
+        cases.push(Case {
+            task: query.text,
+            groups: places.groups(&groups, &mut unknown),
+            kind: Sort::Single,
+            is_english: true,
+            is_gap: false,
+        });
+    }
+    let mut unserved = Vec::new();
+    if let Some(path) = packed(folder, "no_tool_fits") {
+        for UnservedLine { text, candidates } in read_lines(&path)? {
+            unserved.push(Unserved { task: text, among: places.of(&candidates, &mut unknown) });
+        }
+    }
+    Ok(Collection { name: String::new(), is_fleet: false, tools, cases, unserved, unknown })
+}
+
+#[derive(Deserialize)]
+struct ServerEntry {
+    server: String,
+    tools: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct TaskLine {
+    task: String,
+    kind: Sort,
+    #[serde(default)]
+    lang: Option<String>,
+    #[serde(default)]
+    gold: Vec<Vec<String>>,
+    #[serde(default)]
+    gap: bool,
+}
+
+fn fleet(folder: &Path) -> Result<Collection, Failure> {
+    let path = folder.join("catalog.json");
+    let text = std::fs::read_to_string(&path).map_err(|err| unreadable(&path, &err.to_string()))?;
+    let servers: Vec<ServerEntry> =
+        serde_json::from_str(&text).map_err(|err| unreadable(&path, &err.to_string()))?;
+    let mut tools = Vec::new();
+    for ServerEntry { server, tools: definitions } in servers {
+        for definition in definitions {
+            let name = definition["name"].as_str().unwrap_or_default().to_owned();
+            tools.push(Listed { server: server.clone(), name, definition });
+        }
+    }
+    let places = Places::new(tools.iter().map(|tool| format!("{}__{}", tool.server, tool.name)));
+    let mut unknown = 0;
+    let mut cases = Vec::new();
+    for line in read_lines::<TaskLine>(&folder.join("tasks.jsonl"))? {
+        cases.push(Case {
+            task: line.task,
+            groups: places.groups(&line.gold, &mut unknown),
+            kind: line.kind,
+            is_english: line.lang.is_none_or(|lang| lang == "en"),
+            is_gap: line.gap,
+        });
+    }
+    Ok(Collection { name: String::new(), is_fleet: true, tools, cases, unserved: Vec::new(), unknown })
+}
+
+/// Where the tool with an id is; of several with one id the first.
+struct Places(HashMap<String, usize>);
+
+impl Places {
+    fn new(ids: impl Iterator<Item = String>) -> Self {
+        let mut places = HashMap::new();
+        for (at, id) in ids.enumerate() {
+            places.entry(id).or_insert(at);
+        }
+        Self(places)
+    }
+
+    fn of(&self, ids: &[String], unknown: &mut usize) -> Vec<usize> {
+        let places: Vec<usize> = ids.iter().filter_map(|id| self.0.get(id).copied()).collect();
+        *unknown += ids.len() - places.len();
+        places
+    }
+
+    /// A step that is needed twice is found once.
+    fn groups(&self, groups: &[Vec<String>], unknown: &mut usize) -> Vec<Vec<usize>> {
+        let mut known: Vec<Vec<usize>> = Vec::new();
+        for group in groups {
+            let mut places = self.of(group, unknown);
+            places.sort_unstable();
+            places.dedup();
+            if !known.contains(&places) {
+                known.push(places);
+            }
+        }
+        known
+    }
+}
+
+/// Reads a file with one value on each line.
+fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
+    let file = File::open(path).map_err(|err| unreadable(path, &err.to_string()))?;
+    let is_packed = path.extension().is_some_and(|end| end == "gz");
+    let bytes: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let mut values = Vec::new();
+    for (at, line) in BufReader::new(bytes).lines().enumerate() {
+        let line = line.map_err(|err| unreadable(path, &err.to_string()))?;
+        if !line.trim().is_empty() {
+            let value = serde_json::from_str(&line)
+                .map_err(|err| unreadable(path, &format!("line {}: {err}", at + 1)))?;
+            values.push(value);
+        }
+    }
+    Ok(values)
+}
+
+fn unreadable(path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("`{}` cannot be read: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evenly;
+
+    #[test]
+    fn a_limit_takes_from_all_parts() {
+        assert_eq!(evenly((0..10).collect(), 3), [3, 6, 9]);
+        assert_eq!(evenly((0..4).collect(), 9), [0, 1, 2, 3]);
+        assert_eq!(evenly((0..4).collect(), 0), [0; 0]);
+    }
+}

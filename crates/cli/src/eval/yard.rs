@@ -1,0 +1,238 @@
+//! The tools of a set as the product sees them, and what it decides about requests.
+
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+use toolyard_core::catalog::{Advertised, Bounds, Catalog};
+use toolyard_core::index::Index;
+use toolyard_core::metadata::{Knowledge, Library};
+use toolyard_core::route::{self, Decision, Limits, Profile, Request, Sense, Situation, Standing, Verdict};
+use toolyard_core::tool::Effect;
+
+use super::bm25::Bm25;
+use super::sets::{Case, Listed, Unserved};
+use super::{MOST, Way};
+use crate::failure::Failure;
+
+/// Says how alike requests and tools are in meaning.
+///
+/// An encoder joins as one more variant; everything else here asks [`Model::sense`] alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Model {
+    /// Nothing does: words and metadata decide.
+    Off,
+}
+
+impl Model {
+    /// Finds the model that the command line names.
+    pub(super) fn named(name: &str) -> Result<Self, Failure> {
+        match name {
+            "none" => Ok(Self::Off),
+            other => {
+                Err(Failure::usage(format!("there is no model `{other}`: this build has no encoder yet"))
+                    .hint("`--model none` routes by words and metadata"))
+            }
+        }
+    }
+
+    fn sense(self, _task: &str) -> Option<Sense> {
+        match self {
+            Self::Off => None,
+        }
+    }
+}
+
+/// The tools of a set as the product sees them.
+#[derive(Debug)]
+pub(super) struct Yard {
+    catalog: Catalog,
+    index: Index,
+    /// The place in the set of each tool of the catalog.
+    places: Vec<usize>,
+    /// How many tools the catalog did not take.
+    pub(super) rejected: usize,
+    /// How many tools have metadata that somebody wrote.
+    pub(super) written: usize,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// The places of the tools that may be meant, likeliest first.
+    pub(super) ranked: Vec<usize>,
+    /// The same by plain BM25.
+    pub(super) bm25: Vec<usize>,
+    pub(super) step: Step,
+    pub(super) confidence: f64,
+    /// Whether it would act if any confidence were enough.
+    pub(super) may_act: bool,
+    /// Whether the first tool destroys something, so that a person is asked first.
+    pub(super) is_destructive: bool,
+}
+
+/// What the product does about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Runs the first tool.
+    Act,
+    /// Would run the first tool, which destroys something, and has that confirmed.
+    Confirm,
+    Ask,
+    Abstain,
+}
+
+/// How the product takes a listing by default, except that a set without servers is one long listing.
+const BOUNDS: Bounds = Bounds { tools: usize::MAX, name_chars: 128, description_chars: 16_384, nesting: 127 };
+
+impl Yard {
+    /// Takes in the tools at some places of a set.
+    pub(super) fn new(tools: &[Listed], among: impl IntoIterator<Item = usize>, way: &Way) -> Self {
+        let mut servers: BTreeMap<&str, Advertised> = BTreeMap::new();
+        let mut names: HashSet<(&str, String)> = HashSet::new();
+        let mut given: Vec<(usize, &str, String)> = Vec::new();
+        for place in among {
+            let Listed { server, name, definition } = &tools[place];
+            // A second tool of the same name must stay apart; the mark adds no word to it.
+            let mut own = name.clone();
+            while !names.insert((server, own.clone())) {
+                own.push('_');
+            }
+            let mut definition = definition.clone();
+            definition["name"] = Value::String(own.clone());
+            let raw = to_raw_value(&definition).expect("a JSON value has a text");
+            let empty = || Advertised { server: Arc::from(&**server), tools: Vec::new() };
+            servers.entry(server).or_insert_with(empty).tools.push(raw);
+            given.push((place, server, own));
+        }
+        let (catalog, _) = Catalog::gather(servers.into_values().map(|server| (server, BOUNDS)));
+        let mut places = vec![usize::MAX; catalog.len()];
+        let mut rejected = 0;
+        for (place, server, name) in given {
+            match catalog.find(server, &name).and_then(|tool| catalog.position(tool.id.as_str())) {
+                Some(position) => places[position] = place,
+                None => rejected += 1,
+            }
+        }
+        let library = way.has_library.then(Library::builtin);
+        let knowledge = Knowledge::gather(&catalog, library, &[], |_| None);
+        let written = knowledge.written();
+        Self { index: Index::new(&catalog, knowledge), catalog, places, rejected, written }
+    }
+
+    fn decide(&self, task: &str, way: &Way, limits: Limits) -> Decision {
+        let sense = way.model.sense(task);
+        let request = Request { task, sense: sense.as_ref() };
+        let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
+        let profile = way.weights.as_ref().map_or(Profile::Seed, Profile::Fitted);
+        route::route(&self.index, &self.catalog, request, &situation, (profile, limits))
+    }
+
+    fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
+        let limits = Limits { confidence: way.threshold, candidates: MOST };
+        let decision = self.decide(task, way, limits);
+        let first = decision.candidates.first().map(|candidate| self.index.knowledge.of(candidate.position));
+        let is_destructive = first.is_some_and(|facts| facts.effect == Effect::Destroy);
+        let acts = |decision: &Decision| decision.verdict == Verdict::Act;
+        let step = match decision.verdict {
+            Verdict::Act if is_destructive => Step::Confirm,
+            Verdict::Act => Step::Act,
+            Verdict::Ask(_) => Step::Ask,
+            Verdict::Abstain => Step::Abstain,
+        };
+        // What else can hold it back is for the product to know, so it is asked, not rebuilt here.
+        let may_act = acts(&decision) || acts(&self.decide(task, way, Limits { confidence: 0.0, ..limits }));
+        Seen {
+            ranked: decision.candidates.iter().map(|candidate| self.places[candidate.position]).collect(),
+            bm25: bm25.map(|bm25| bm25.rank(task, MOST)).unwrap_or_default(),
+            step,
+            confidence: decision.confidence,
+            may_act,
+            is_destructive,
+        }
+    }
+
+    /// Decides about every request, on all cores.
+    pub(super) fn see_all(
+        &self,
+        cases: &[Case],
+        bm25: &Bm25,
+        way: &Way,
+        done: impl Fn() + Sync,
+    ) -> Vec<Seen> {
+        in_parallel(cases, |case: &Case| {
+            let seen = self.see(&case.task, Some(bm25), way);
+            done();
+            seen
+        })
+    }
+
+    /// Returns how long a decision takes, in microseconds: the median over a sample, on one core.
+    pub(super) fn median_us(&self, cases: &[Case], way: &Way) -> f64 {
+        let limits = Limits { confidence: way.threshold, candidates: OFFERED };
+        let step = cases.len().div_ceil(SAMPLE).max(1);
+        let mut times: Vec<f64> = cases
+            .iter()
+            .step_by(step)
+            .map(|case| {
+                let begin = Instant::now();
+                std::hint::black_box(self.decide(&case.task, way, limits));
+                begin.elapsed().as_secs_f64() * 1e6
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+/// Alternatives that a question offers at most.
+pub(super) const OFFERED: usize = 5;
+
+/// Decisions that are timed at most.
+const SAMPLE: usize = 200;
+
+/// Decides about requests that no tool can serve, each among the tools that are there for it.
+pub(super) fn see_unserved(
+    yard: &Yard,
+    tools: &[Listed],
+    unserved: &[Unserved],
+    way: &Way,
+    done: impl Fn() + Sync,
+) -> Vec<Seen> {
+    in_parallel(unserved, |request: &Unserved| {
+        let seen = match request.among.as_slice() {
+            [] => yard.see(&request.task, None, way),
+            among => Yard::new(tools, among.iter().copied(), way).see(&request.task, None, way),
+        };
+        done();
+        seen
+    })
+}
+
+/// Maps items in order, on all cores.
+fn in_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return done };
+            done.push((at, map(item)));
+        }
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().flat_map(join).collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, mapped)| mapped).collect()
+}
