@@ -284,8 +284,7 @@ mod tests {
 
     #[test]
     fn r1_beside_a_result_little_is_said_even_of_long_names() {
-        let bounds =
-            Bounds { tools: 9, name_chars: 99, description_chars: 9999, nesting: 9 };
+        let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 9999, nesting: 9 };
         let long = |at: usize| {
             let name = format!("a_name_that_is_as_long_as_names_may_be_and_then_more_{at}");
             raw(&json!({"name": name, "description": "説明文が長い".repeat(99)}))
