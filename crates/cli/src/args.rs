@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man, remove,
-    serve, status,
+    add, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man, metadata,
+    remove, serve, status,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -59,6 +59,7 @@ pub(crate) enum Command {
     Logs(logs::Logs),
     Status(status::Show),
     Doctor(doctor::Doctor),
+    Metadata(metadata::Metadata),
     Eval(eval::Eval),
     Completions(completions::Completions),
     Man(man::Man),

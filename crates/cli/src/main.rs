@@ -22,6 +22,7 @@ mod login; //       a person's consent
 mod logs; //        what a server said on stderr
 mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
+mod metadata; //    what is known of tools, as files
 mod eval; //        how well requests find their tools
 mod completions; // for shells
 mod man; //         the manual
@@ -106,6 +107,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
+        Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
         Some(Command::Eval(asked)) => eval::run(&common, &asked),
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
