@@ -5,6 +5,7 @@ mod phrases;
 mod words;
 
 use crate::catalog::Catalog;
+use crate::lexicon::Related;
 use crate::metadata::Knowledge;
 
 pub use names::Names;
@@ -22,6 +23,8 @@ pub struct Index {
     pub names: Names,
     /// What is known of each tool.
     pub knowledge: Knowledge,
+    /// Which words of tools go with which words of requests.
+    pub related: &'static Related,
 }
 
 impl Index {
@@ -32,6 +35,7 @@ impl Index {
             phrases: Phrases::new(catalog, &knowledge),
             names: Names::new(catalog, &knowledge),
             knowledge,
+            related: Related::builtin(),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod category;
 mod language;
 mod reading;
+mod related;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -17,6 +18,7 @@ use crate::text::{fold, is_unparted};
 pub use category::{Categories, Noun};
 pub use language::Language;
 pub use reading::{Reading, Word};
+pub use related::Related;
 
 /// What a request asks to be done, or what a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -103,6 +105,14 @@ struct Meaning {
     english: Option<Box<str>>,
 }
 
+impl Meaning {
+    /// A word of the lexicon may be both a verb and something else.
+    fn join(&mut self, other: Self) {
+        self.action = self.action.or(other.action);
+        self.english = self.english.take().or(other.english);
+    }
+}
+
 /// One file of the lexicon.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -169,17 +179,17 @@ impl Lexicon {
         };
         let Some(first) = word.chars().next() else { return };
         if is_unparted(first) {
-            self.unparted.entry(first).or_default().push((word.into(), meaning));
+            let known = self.unparted.entry(first).or_default();
+            match known.iter_mut().find(|(it, known)| **it == *word && known.language == meaning.language) {
+                Some((_, known)) => known.join(meaning),
+                None => known.push((word.into(), meaning)),
+            }
             return;
         }
         let words = if is_beginning { &mut self.beginnings } else { &mut self.exact };
         let known = words.entry(word.into()).or_default();
-        // A word of the lexicon may be both a verb and something else.
         match known.iter_mut().find(|it| it.language == meaning.language) {
-            Some(known) => {
-                known.action = known.action.or(meaning.action);
-                known.english = known.english.take().or(meaning.english);
-            }
+            Some(known) => known.join(meaning),
             None => known.push(meaning),
         }
     }
@@ -190,8 +200,9 @@ impl Lexicon {
             let own = meanings.iter().position(|it| it.language == language);
             own.or_else(|| meanings.iter().position(|it| it.language == Language::En))
         };
-        if let Some(meanings) = self.exact.get(word) {
-            return of(meanings).map(|at| &meanings[at]);
+        if let Some(meaning) = self.exact.get(word).and_then(|meanings| of(meanings).map(|at| &meanings[at]))
+        {
+            return Some(meaning);
         }
         if word.contains(' ') {
             return None;

@@ -2,7 +2,7 @@
 //!
 //! Data flows down this list. A module may use the modules above it, never below.
 
-mod text; //         words and terms, as they are compared
+pub mod text; //     words and terms, as they are compared
 pub mod tool; //     one tool, and the name it goes by
 pub mod catalog; //  every tool we know, as one immutable value
 pub mod lexicon; //  what words mean in many languages

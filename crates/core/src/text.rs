@@ -3,4 +3,5 @@
 mod stem;
 mod terms;
 
-pub(crate) use terms::{each_term, fold, is_unparted, terms};
+pub use terms::terms;
+pub(crate) use terms::{each_term, fold, is_unparted};

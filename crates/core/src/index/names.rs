@@ -34,10 +34,8 @@ impl Names {
             let at = u32::try_from(names.servers.len()).expect("there are fewer servers than tools");
             names.of_tool.extend(std::iter::repeat_n(at, tools));
             let mut known: Vec<(Vec<String>, f32)> = Vec::new();
-            let own: Vec<String> =
-                terms(server, 8).into_iter().filter(|term| !NOISE.contains(&term.as_str())).collect();
-            let aliases = knowledge.aliases(server).iter().map(|alias| terms(alias, 8));
-            for name in std::iter::once(own).chain(aliases).filter(|name| !name.is_empty()) {
+            let aliases = knowledge.aliases(server).iter().map(String::as_str);
+            for name in std::iter::once(&**server).chain(aliases).flat_map(spellings) {
                 if !known.iter().any(|(it, _)| *it == name) {
                     let sureness = sureness(&name);
                     known.push((name, sureness));
@@ -70,6 +68,25 @@ impl Names {
         };
         self.servers.iter().map(sureness).collect()
     }
+}
+
+/// The terms of a name, as separate words and as one: `home-assistant` is also `homeassistant`.
+fn spellings(name: &str) -> Vec<Vec<String>> {
+    let name = name.to_lowercase();
+    let parts = name.split(|c: char| !c.is_alphanumeric());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty() && !is_noise(part)).collect();
+    let apart: Vec<String> = parts.iter().flat_map(|part| terms(part, 8)).collect();
+    let together = terms(&parts.concat(), 1);
+    let mut spellings = vec![apart];
+    if parts.len() > 1 {
+        spellings.push(together);
+    }
+    spellings.retain(|spelling| !spelling.is_empty());
+    spellings
+}
+
+fn is_noise(term: &str) -> bool {
+    NOISE.contains(&term) || term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn sureness(name: &[String]) -> f32 {

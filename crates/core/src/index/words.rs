@@ -73,20 +73,21 @@ impl Words {
     /// Equal scores are ordered by id, so that the same request always gives the same list.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         let mut found = Vec::new();
-        let scores = self.scores(&self.query_terms(query), &mut found);
+        let terms: Vec<(u32, f32)> = self.query_terms(query).into_iter().map(|term| (term, 1.0)).collect();
+        let scores = self.scores(&terms, &mut found);
         self.best(&scores, found, limit)
     }
 
-    /// Returns what the terms add to the score of each tool; those that have one join `found`.
-    pub(crate) fn scores(&self, terms: &[u32], found: &mut Vec<u32>) -> Vec<f32> {
+    /// Returns what the weighted terms add to the score of each tool; those that have one join `found`.
+    pub(crate) fn scores(&self, terms: &[(u32, f32)], found: &mut Vec<u32>) -> Vec<f32> {
         let mut scores = vec![0.0_f32; self.ranks.len()];
-        for term in terms {
+        for (term, share) in terms {
             for &(tool, weight) in self.postings_of(*term) {
                 let score = &mut scores[tool as usize];
                 if *score == 0.0 {
                     found.push(tool);
                 }
-                *score += weight;
+                *score += share * weight;
             }
         }
         scores
@@ -133,9 +134,9 @@ impl Words {
         rarity(self.ranks.len(), 0)
     }
 
-    /// Whether some tool has the term.
-    pub(crate) fn knows(&self, term: &str) -> bool {
-        self.terms.contains_key(term)
+    /// Returns the number of a term that some tool has.
+    pub(crate) fn term(&self, term: &str) -> Option<u32> {
+        self.terms.get(term).copied()
     }
 
     /// Returns the terms of a tool's name.

@@ -28,7 +28,7 @@ pub struct Word {
 /// A request is read this far; what comes later only repeats or quotes.
 const MAX_WORDS: usize = 400;
 /// Phrases of the lexicon are no longer than this.
-const MAX_PHRASE: usize = 4;
+const MAX_PHRASE: usize = 5;
 
 impl Reading {
     /// Reads a request.

@@ -28,6 +28,7 @@ pub enum Trait {
     Score,
     Words,
     Gloss,
+    Related,
     Phrase,
     Name,
     Sense,
@@ -48,7 +49,7 @@ pub enum Trait {
 
 impl Trait {
     /// Every trait, in the order of [`Traits`].
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Bias,
         Self::Belief,
         Self::Margin,
@@ -56,6 +57,7 @@ impl Trait {
         Self::Score,
         Self::Words,
         Self::Gloss,
+        Self::Related,
         Self::Phrase,
         Self::Name,
         Self::Sense,
@@ -84,6 +86,7 @@ impl Trait {
             Self::Score => "score",
             Self::Words => "words",
             Self::Gloss => "gloss",
+            Self::Related => "related",
             Self::Phrase => "phrase",
             Self::Name => "name",
             Self::Sense => "sense",
@@ -123,6 +126,7 @@ pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
         let copied = [
             (Trait::Words, Signal::Words),
             (Trait::Gloss, Signal::Gloss),
+            (Trait::Related, Signal::Related),
             (Trait::Phrase, Signal::Phrase),
             (Trait::Name, Signal::Name),
             (Trait::Sense, Signal::Sense),

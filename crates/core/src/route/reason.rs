@@ -72,6 +72,7 @@ fn whole(signal: Signal) -> Signal {
     match signal {
         Signal::WordsShare => Signal::Words,
         Signal::GlossShare => Signal::Gloss,
+        Signal::RelatedShare => Signal::Related,
         Signal::PhraseShare => Signal::Phrase,
         Signal::SenseShare => Signal::Sense,
         Signal::PhraseSenseShare => Signal::PhraseSense,

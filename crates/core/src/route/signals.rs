@@ -16,6 +16,8 @@ pub enum Signal {
     WordsShare,
     Gloss,
     GlossShare,
+    Related,
+    RelatedShare,
     Name,
     Phrase,
     PhraseShare,
@@ -40,11 +42,13 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal, in the order of [`Signals`].
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Words,
         Self::WordsShare,
         Self::Gloss,
         Self::GlossShare,
+        Self::Related,
+        Self::RelatedShare,
         Self::Name,
         Self::Phrase,
         Self::PhraseShare,
@@ -74,6 +78,8 @@ impl Signal {
             Self::WordsShare => "words-share",
             Self::Gloss => "gloss",
             Self::GlossShare => "gloss-share",
+            Self::Related => "related",
+            Self::RelatedShare => "related-share",
             Self::Name => "name",
             Self::Phrase => "phrase",
             Self::PhraseShare => "phrase-share",
@@ -104,6 +110,8 @@ impl Signal {
             Self::WordsShare => "shares as many words as the best tool",
             Self::Gloss => "shares words after translation and synonyms",
             Self::GlossShare => "shares as many words after translation as the best tool",
+            Self::Related => "uses words that go with the tool's",
+            Self::RelatedShare => "uses as many such words as for the best tool",
             Self::Name => "says what the tool is named after",
             Self::Phrase => "is like what people say for this tool",
             Self::PhraseShare => "is as like what people say as for the best tool",
@@ -169,6 +177,8 @@ pub(super) struct Query {
 const FROM_EACH: usize = 40;
 /// A request is compared by its first words; the rest of a long one is content.
 const MAX_TERMS: usize = 64;
+/// The rest of the words that go with a request's are chance.
+const MAX_RELATED: usize = 48;
 /// What one rare word can add at most: all fields, once each.
 const BEST_WEIGHT: f32 = 5.0;
 /// Synonyms and translations are guesses.
@@ -191,9 +201,11 @@ pub(super) fn compare(
 
     let mut found = Found::default();
     let words = index.words.query_terms(task);
-    let by_words = found.look(index, |found| index.words.scores(&words, found));
+    let by_words = found.look(index, |found| index.words.scores(&whole(&words), found));
     let gloss_terms = index.words.query_terms(&english);
-    let by_gloss = found.look(index, |found| index.words.scores(&gloss_terms, found));
+    let by_gloss = found.look(index, |found| index.words.scores(&whole(&gloss_terms), found));
+    let related = related(index, &said);
+    let by_related = found.look(index, |found| index.words.scores(&related, found));
     let weighted: Vec<(String, f32)> = said
         .iter()
         .map(|term| (term.clone(), 1.0))
@@ -207,7 +219,7 @@ pub(super) fn compare(
 
     let named = index.names.named(&said);
     let most_named = named.iter().copied().fold(0.0, f32::max);
-    let known = said.iter().filter(|term| index.words.knows(term)).count();
+    let known = said.iter().filter(|term| index.words.term(term).is_some()).count();
     let query = Query {
         is_foreign: f32::from(intent.language != Language::En),
         coverage: known as f32 / said.len().max(1) as f32,
@@ -223,6 +235,7 @@ pub(super) fn compare(
     let scores = Scores {
         words: Scored::new(&by_words, mass(index, &words) * BEST_WEIGHT),
         gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * BEST_WEIGHT),
+        related: Scored::new(&by_related, said.len() as f32 * BEST_WEIGHT),
         phrase: Scored::new(&by_phrase, 1.0),
         sense: Scored::new(sense.map(|it| it.tools.as_slice()).unwrap_or_default(), 1.0),
         phrase_sense: Scored::new(sense.map(|it| it.phrases.as_slice()).unwrap_or_default(), 1.0),
@@ -245,6 +258,25 @@ pub(super) fn compare(
     }
     tools.shrink_to_fit();
     Comparison { intent, tools, signals, query }
+}
+
+fn whole(terms: &[u32]) -> Vec<(u32, f32)> {
+    terms.iter().map(|term| (*term, 1.0)).collect()
+}
+
+/// The words of tools that go with those of the request, the likeliest ones.
+fn related(index: &Index, said: &[String]) -> Vec<(u32, f32)> {
+    let mut shares: Vec<(u32, f32)> = Vec::new();
+    for (other, share) in said.iter().flat_map(|term| index.related.of(term)) {
+        let Some(term) = index.words.term(other) else { continue };
+        match shares.iter_mut().find(|(known, _)| *known == term) {
+            Some((_, sum)) => *sum += share,
+            None => shares.push((term, *share)),
+        }
+    }
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    shares.truncate(MAX_RELATED);
+    shares
 }
 
 /// How much all words together tell.
@@ -306,6 +338,7 @@ impl<'a> Scored<'a> {
 struct Scores<'a> {
     words: Scored<'a>,
     gloss: Scored<'a>,
+    related: Scored<'a>,
     phrase: Scored<'a>,
     sense: Scored<'a>,
     phrase_sense: Scored<'a>,
@@ -330,6 +363,7 @@ impl Scores<'_> {
         let pairs = [
             (&self.words, Signal::Words, Signal::WordsShare),
             (&self.gloss, Signal::Gloss, Signal::GlossShare),
+            (&self.related, Signal::Related, Signal::RelatedShare),
             (&self.phrase, Signal::Phrase, Signal::PhraseShare),
             (&self.sense, Signal::Sense, Signal::SenseShare),
             (&self.phrase_sense, Signal::PhraseSense, Signal::PhraseSenseShare),
@@ -394,6 +428,7 @@ fn add_support(index: &Index, tools: &[usize], signals: &mut [Signals]) {
         let of = |signal: Signal| signals[signal as usize];
         of(Signal::Words)
             + of(Signal::Gloss)
+            + of(Signal::Related)
             + 2.0 * of(Signal::Phrase)
             + of(Signal::Sense)
             + of(Signal::PhraseSense)

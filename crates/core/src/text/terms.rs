@@ -35,7 +35,7 @@ pub(crate) fn each_term(text: &str, emit: &mut impl FnMut(&str)) {
 }
 
 /// Returns the different terms of `text` in the order in which they first occur, at most `limit`.
-pub(crate) fn terms(text: &str, limit: usize) -> Vec<String> {
+pub fn terms(text: &str, limit: usize) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     each_term(text, &mut |term| {
         if terms.len() < limit && !terms.iter().any(|known| known == term) {

@@ -1,0 +1,210 @@
+//! The servers of public registries and the requests that were written for their tools.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use toolyard_core::metadata::Library;
+
+use crate::relate::Pair;
+
+/// Everything to learn from.
+pub(crate) struct Data {
+    /// Servers, copies of one another left out.
+    pub(crate) servers: Vec<Server>,
+    /// Requests, by the server they are for.
+    pub(crate) requests: Vec<Request>,
+    /// Requests with the text of their tool, for each half of the servers, and from other public data.
+    pub(crate) pairs: [Vec<Pair>; 3],
+    /// Requests that do not say enough.
+    pub(crate) vague: Vec<String>,
+    /// Requests that no tool can fulfil.
+    pub(crate) impossible: Vec<String>,
+}
+
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) tools: Vec<Box<RawValue>>,
+    pub(crate) requests: Vec<usize>,
+    /// Whether the library knows it.
+    pub(crate) is_known: bool,
+}
+
+pub(crate) struct Request {
+    pub(crate) text: String,
+    pub(crate) tool: String,
+    pub(crate) server: usize,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    id: String,
+    server: String,
+    name: String,
+    description: Option<String>,
+    input_schema: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    tool: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+}
+
+pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path) -> Data {
+    let listed: Vec<Listed> = read(&catalogs.join("mcp_registries.jsonl.gz"));
+    let written: Vec<Written> = read(&train.join("written.jsonl.gz"));
+    let mut by_server: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
+    for tool in listed {
+        by_server.entry(tool.server.clone()).or_default().push(tool);
+    }
+    let mut requests_of: HashMap<&str, Vec<&Written>> = HashMap::new();
+    for request in &written {
+        requests_of.entry(request.tool.as_str()).or_default().push(request);
+    }
+    // Servers with more requests first, so that of several copies the best covered one stays.
+    let mut order: Vec<(usize, String)> = by_server
+        .iter()
+        .map(|(name, tools)| {
+            (
+                tools.iter().map(|tool| requests_of.get(tool.id.as_str()).map_or(0, Vec::len)).sum(),
+                name.clone(),
+            )
+        })
+        .collect();
+    order.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+
+    let mut data = Data {
+        servers: Vec::new(),
+        requests: Vec::new(),
+        pairs: [Vec::new(), Vec::new(), public(train)],
+        vague: texts(&training.join("data/vague.jsonl")),
+        impossible: texts(&training.join("data/impossible.jsonl")),
+    };
+    let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut sizes: Vec<usize> = Vec::new();
+    for (_, name) in order {
+        let tools = &by_server[&name];
+        let names: HashSet<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let mut shared: HashMap<usize, usize> = HashMap::new();
+        for at in names.iter().flat_map(|name| seen.get(*name).into_iter().flatten()) {
+            *shared.entry(*at).or_default() += 1;
+        }
+        if shared.iter().any(|(at, shared)| 2 * shared >= names.len().min(sizes[*at]).max(1)) {
+            continue;
+        }
+        let at = data.servers.len();
+        for tool in &names {
+            seen.entry((*tool).to_owned()).or_default().push(at);
+        }
+        sizes.push(names.len());
+        let mut requests = Vec::new();
+        for tool in tools {
+            for request in requests_of.get(tool.id.as_str()).into_iter().flatten() {
+                let text = format!("{} {}", tool.name, lead(tool.description.as_deref().unwrap_or_default()));
+                data.pairs[at % 2].push(Pair { request: request.text.clone(), tool: text });
+                requests.push(data.requests.len());
+                data.requests.push(Request {
+                    text: request.text.clone(),
+                    tool: tool.name.clone(),
+                    server: at,
+                });
+            }
+        }
+        data.servers.push(Server {
+            name,
+            tools: tools.iter().map(definition).collect(),
+            requests,
+            is_known: false,
+        });
+    }
+    for at in 0..data.servers.len() {
+        let catalog = crate::sample::gather(&data, &[at]);
+        let server = &mut data.servers[at];
+        server.is_known = !server.requests.is_empty() && Library::builtin().about(catalog.tools()).is_some();
+    }
+    data
+}
+
+/// Pairs of public data sets; long conversations and sets of few tools are thinned out.
+fn public(train: &Path) -> Vec<Pair> {
+    let tools: Vec<PublicTool> = read(&train.join("tools.jsonl.gz"));
+    let texts: HashMap<(String, String), String> = tools
+        .into_iter()
+        .map(|tool| {
+            (
+                (tool.dataset, tool.id),
+                format!("{} {}", tool.name, lead(&tool.description.unwrap_or_default())),
+            )
+        })
+        .collect();
+    let mut of_tool: HashMap<String, usize> = HashMap::new();
+    let pairs: Vec<PublicPair> = read(&train.join("pairs.jsonl.gz"));
+    pairs
+        .into_iter()
+        .filter_map(|pair| {
+            let times = of_tool.entry(pair.tool.clone()).or_default();
+            *times += 1;
+            let text = texts.get(&(pair.dataset, pair.tool))?;
+            (*times <= MAX_PER_TOOL).then(|| Pair { request: lead(&pair.query), tool: text.clone() })
+        })
+        .collect()
+}
+
+const MAX_PER_TOOL: usize = 40;
+
+fn lead(text: &str) -> String {
+    text.chars().take(300).collect()
+}
+
+#[derive(Deserialize)]
+struct PublicTool {
+    dataset: String,
+    id: String,
+    name: String,
+    description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PublicPair {
+    dataset: String,
+    query: String,
+    tool: String,
+}
+
+fn definition(tool: &Listed) -> Box<RawValue> {
+    let empty = RawValue::from_string("{}".to_owned()).expect("JSON");
+    let schema = tool.input_schema.as_ref().unwrap_or(&empty);
+    let head = serde_json::json!({ "name": tool.name, "description": tool.description }).to_string();
+    let text = format!("{},\"inputSchema\":{}}}", &head[..head.len() - 1], schema.get());
+    RawValue::from_string(text).expect("made of JSON")
+}
+
+fn texts(path: &Path) -> Vec<String> {
+    if !path.exists() {
+        return Vec::new();
+    }
+    read::<Text>(path).into_iter().map(|it| it.text).collect()
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Vec<T> {
+    let bytes = std::fs::read(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+    let mut text = String::new();
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("a compressed text");
+    } else {
+        text = String::from_utf8(bytes).expect("a text");
+    }
+    let parse = |line: &str| {
+        serde_json::from_str(line).unwrap_or_else(|err| panic!("{}: {err}: {line}", path.display()))
+    };
+    text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect()
+}

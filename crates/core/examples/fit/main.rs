@@ -1,0 +1,96 @@
+//! Fits the weights of routing to requests that were written for training, and writes `data/weights.json`.
+//!
+//! Run it with `cargo run --release -p toolyard-core --example fit -- TRAIN CATALOGS TRAINING`, where TRAIN
+//! holds `written.jsonl.gz`, CATALOGS `mcp_registries.jsonl.gz`, and TRAINING the folder `training` of this
+//! repository. Hubs are drawn from the servers of public registries, and every request is routed in some of them: in hubs
+//! that have its tool, and in hubs that have not.
+
+#![expect(clippy::print_stdout, reason = "what it prints is its purpose")]
+
+mod data;
+mod learn;
+mod relate;
+mod sample;
+
+use std::path::PathBuf;
+
+use toolyard_core::lexicon::Related;
+use toolyard_core::route::{Gate, Signal, Weights};
+
+use learn::{Answer, Choice};
+use sample::Hub;
+
+const RANKING_HUBS: u64 = 60;
+const JUDGING_HUBS: u64 = 40;
+
+fn main() {
+    let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
+    let mut next = |what: &str| paths.next().unwrap_or_else(|| panic!("{what} is the next argument"));
+    let (train, catalogs, training) = (next("TRAIN"), next("CATALOGS"), next("TRAINING"));
+    let data = data::load(&train, &catalogs, &training);
+    let known: Vec<_> = data.servers.iter().filter(|server| server.is_known).collect();
+    let known_requests: usize = known.iter().map(|server| server.requests.len()).sum();
+    println!(
+        "{} servers, {} requests; {known_requests} of them for {} servers of the library",
+        data.servers.len(),
+        data.requests.len(),
+        known.len()
+    );
+
+    let [even, odd, public] = &data.pairs;
+    let halves: [&'static Related; 2] = [even, odd].map(|half| {
+        let related: &'static Related = Box::leak(Box::new(relate::learn(half.iter().chain(public))));
+        related
+    });
+    let choices: Vec<Choice> = hubs(&data, &halves, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
+    let (learnt, held_out) = learn::split(&choices);
+    println!("{} choices to learn from, {} held out", learnt.len(), held_out.len());
+    let mut weights = learn::rank(&learnt);
+    learn::keep_by_hand(&mut weights);
+    for (name, set) in [("learnt", &learnt), ("held out", &held_out)] {
+        learn::report(name, set, &weights);
+    }
+    for signal in Signal::ALL {
+        println!(
+            "{:>20} {:?}",
+            signal.name(),
+            weights[signal as usize].map(|it| (it * 100.0).round() / 100.0)
+        );
+    }
+
+    let ranking = Weights::new(&weights, &[]);
+    let answers: Vec<Answer> = hubs(&data, &halves, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
+        .iter()
+        .flat_map(|hub| hub.answers(&ranking))
+        .collect();
+    let judgements = learn::judge(&answers);
+    learn::report_judgements(&answers, &judgements);
+    let weights = Weights::new(&weights, &judgements);
+    let all = relate::learn(even.iter().chain(odd).chain(public));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/related.tsv");
+    std::fs::write(path, all.to_text()).expect("the sources can be written");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/weights.json");
+    let text = serde_json::to_string_pretty(&weights).expect("weights are plain numbers");
+    std::fs::write(path, text + "\n").expect("the sources can be written");
+    println!("{path} written, {} gates", Gate::ALL.len());
+}
+
+/// Draws hubs on both cores.
+fn hubs<'a>(
+    data: &'a data::Data,
+    related: &[&'static Related; 2],
+    seeds: std::ops::Range<u64>,
+) -> Vec<Hub<'a>> {
+    let seeds: Vec<u64> = seeds.collect();
+    std::thread::scope(|scope| {
+        let halves = seeds.chunks(seeds.len().div_ceil(2).max(1));
+        let drawing: Vec<_> = halves
+            .map(|half| {
+                scope.spawn(move || {
+                    half.iter().map(|seed| Hub::draw(data, *seed, related)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        drawing.into_iter().flat_map(|half| half.join().expect("no draw panics")).collect()
+    })
+}

@@ -1,0 +1,176 @@
+//! Hubs drawn from the servers of public registries.
+
+use std::sync::Arc;
+
+use toolyard_core::catalog::{Advertised, Bounds, Catalog};
+use toolyard_core::index::Index;
+use toolyard_core::lexicon::Related;
+use toolyard_core::metadata::{Knowledge, Library};
+use toolyard_core::route::{self, Request, Situation, Standing, Weights};
+
+use crate::data::Data;
+use crate::learn::{Answer, Choice, Truth};
+
+/// A hub as a person may have it: some tens of servers, some hundreds of tools.
+pub(crate) struct Hub<'a> {
+    data: &'a Data,
+    servers: Vec<usize>,
+    catalog: Catalog,
+    index: Index,
+    seed: u64,
+    /// Which half of the servers is asked for; the other half taught which words are related.
+    half: usize,
+}
+
+const SERVERS: usize = 30;
+/// Of these, servers that the library knows.
+const KNOWN: usize = 14;
+const MAX_TOOLS: usize = 90;
+const MIN_TOOLS: usize = 3;
+const REQUESTS: usize = 260;
+const BOUNDS: Bounds = Bounds { tools: 1_000, name_chars: 128, description_chars: 4_096, nesting: 64 };
+
+impl<'a> Hub<'a> {
+    pub(crate) fn draw(data: &'a Data, seed: u64, related: &[&'static Related; 2]) -> Self {
+        let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let fits = |at: &usize| (MIN_TOOLS..=MAX_TOOLS).contains(&data.servers[*at].tools.len());
+        let mut order: Vec<usize> = (0..data.servers.len()).filter(fits).collect();
+        numbers.shuffle(&mut order);
+        let known = order.iter().copied().filter(|at| data.servers[*at].is_known).take(KNOWN);
+        let mut servers: Vec<usize> = known.collect();
+        let covered = order.iter().copied().filter(|at| !data.servers[*at].requests.is_empty());
+        for at in covered {
+            if servers.len() == SERVERS {
+                break;
+            }
+            if !servers.contains(&at) {
+                servers.push(at);
+            }
+        }
+        let catalog = gather(data, &servers);
+        // Every third hub is one that nobody wrote anything about.
+        let library = if seed % 3 == 2 { None } else { Some(Library::builtin()) };
+        let knowledge = Knowledge::gather(&catalog, library, &[], |_| None);
+        let half = usize::from(seed % 2 == 1);
+        let mut index = Index::new(&catalog, knowledge);
+        index.related = related[1 - half];
+        Self { data, servers, catalog, index, seed, half }
+    }
+
+    /// Routes requests for tools of this hub: what each candidate looked like, and which was right.
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        let mut numbers = Numbers(self.seed ^ 0xabcd_ef01_2345_6789);
+        let mut requests: Vec<usize> =
+            self.asked().flat_map(|at| self.data.servers[at].requests.iter().copied()).collect();
+        numbers.shuffle(&mut requests);
+        requests.truncate(REQUESTS);
+        let choice = |at: usize| {
+            let request = &self.data.requests[at];
+            let (candidates, gates) =
+                route::compare(&self.index, &self.catalog, ask(&request.text), &plain());
+            let right = candidates.iter().map(|(tool, _)| self.is_right(*tool, request)).collect();
+            Choice {
+                server: request.server,
+                signals: candidates.into_iter().map(|(_, it)| it).collect(),
+                gates,
+                right,
+            }
+        };
+        requests.into_iter().map(choice).collect()
+    }
+
+    /// Routes requests of every kind with fitted weights: what each decision looked like, and what was true.
+    pub(crate) fn answers(&self, weights: &Weights) -> Vec<Answer> {
+        let mut numbers = Numbers(self.seed ^ 0x1234_5678_9abc_def0);
+        let mut inside: Vec<usize> =
+            self.asked().flat_map(|at| self.data.servers[at].requests.iter().copied()).collect();
+        numbers.shuffle(&mut inside);
+        inside.truncate(200);
+        let judged = |text: &str| route::traits(&self.index, &self.catalog, ask(text), &plain(), weights);
+        let mut answers: Vec<Answer> = inside
+            .into_iter()
+            .map(|at| {
+                let request = &self.data.requests[at];
+                let (first, traits) = judged(&request.text);
+                let is_right = first.is_some_and(|first| self.is_right(first, request));
+                Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } }
+            })
+            .collect();
+        let mut outside = 0;
+        while outside < 25 {
+            let request = &self.data.requests[numbers.below(self.data.requests.len())];
+            // A tool of the same name in this hub may well do it.
+            if request.server % 2 == self.half
+                && !self.servers.contains(&request.server)
+                && !self.catalog.tools().iter().any(|tool| tool.name == request.tool)
+            {
+                answers.push(Answer { traits: judged(&request.text).1, truth: Truth::None });
+                outside += 1;
+            }
+        }
+        for (texts, truth, count) in
+            [(&self.data.impossible, Truth::None, 15), (&self.data.vague, Truth::Vague, 25)]
+        {
+            for _ in 0..if texts.is_empty() { 0 } else { count } {
+                let text = &texts[numbers.below(texts.len())];
+                answers.push(Answer { traits: judged(text).1, truth });
+            }
+        }
+        answers
+    }
+
+    fn asked(&self) -> impl Iterator<Item = usize> {
+        self.servers.iter().copied().filter(|at| at % 2 == self.half)
+    }
+
+    fn is_right(&self, tool: usize, request: &crate::data::Request) -> bool {
+        self.catalog.tools()[tool].name == request.tool
+    }
+}
+
+pub(crate) fn gather(data: &Data, servers: &[usize]) -> Catalog {
+    let mut names: Vec<String> = Vec::new();
+    let advertised = servers.iter().map(|at| {
+        let server = &data.servers[*at];
+        // Registries prefix the owner, which people leave out.
+        let mut name = server.name.rsplit('/').next().unwrap_or(&server.name).to_owned();
+        while names.contains(&name) {
+            name.push_str("-mcp");
+        }
+        names.push(name.clone());
+        (Advertised { server: Arc::from(name), tools: server.tools.clone() }, BOUNDS)
+    });
+    Catalog::gather(advertised.collect::<Vec<_>>()).0
+}
+
+fn ask(task: &str) -> Request<'_> {
+    Request { task, sense: None }
+}
+
+fn plain() -> Situation<'static> {
+    Situation { preferred_server: None, standing: &|_| Standing::PLAIN }
+}
+
+/// A fixed sequence, so that two runs draw the same.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound as u64).expect("below a usize")
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            let other = self.below(at + 1);
+            items.swap(at, other);
+        }
+    }
+}
