@@ -10,6 +10,7 @@ mod settings; //    the settings file as commands change it
 mod reload; //      the settings file as a serving hub watches it
 mod welcome; //     `toolyard` alone
 mod serve; //       the hub as a server
+mod route; //       a wish in plain words
 mod list; //        every tool
 mod find; //        tools by words
 mod describe; //    one tool
@@ -95,6 +96,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
     match command {
         None => welcome::run(&common).await,
         Some(Command::Serve(asked)) => serve::run(common, asked).await,
+        Some(Command::Route(asked)) => route::run(&common, &asked).await,
         Some(Command::List(asked)) => list::run(&common, &asked).await,
         Some(Command::Find(asked)) => find::run(&common, &asked).await,
         Some(Command::Describe(asked)) => describe::run(&common, &asked).await,
