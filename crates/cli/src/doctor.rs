@@ -84,9 +84,13 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         None => Finding::good("there is no file; the built-in servers are used"),
     }];
     about_file.extend(
-        serve::unbuilt_surface(&config)
-            .map(|what| Finding::bad(what, "set `surface` to \"search\" or \"all\", or delete it")),
+        serve::unbuilt_surface(&config).map(|what| {
+            Finding::bad(what, "set `surface` to \"route\", \"search\" or \"all\", or delete it")
+        }),
     );
+    for problem in toolyard_hub::sidecars::read(&config.metadata).1 {
+        about_file.push(Finding::bad(problem, "correct the file, or delete it"));
+    }
     if config.servers.is_empty() {
         about_file.push(Finding::note("no server is configured", "add one with `toolyard add`"));
     }

@@ -23,7 +23,7 @@ pub enum Era {
 pub type Answer = Result<Box<RawValue>, ErrorObject>;
 
 /// One client for the duration of one request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Caller {
     /// Which shape of the protocol it speaks.
     pub era: Era,
@@ -39,7 +39,18 @@ pub struct Caller {
     pub log_level: Option<Level>,
     /// How questions are put to it.
     pub wording: Wording,
+    /// Where a modern server's questions are answered.
+    pub(crate) asking: Asking,
     outlet: Outlet,
+}
+
+/// Where a modern server's questions are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// By the client's next request, where it is modern, too.
+    PassedOn,
+    /// Within the call, because there is more to it than this server.
+    Within,
 }
 
 /// How a server's questions are put to a client.
@@ -51,7 +62,7 @@ pub enum Wording {
     Labelled,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Outlet {
     /// Nobody listens: the command line, a listing of our own.
     Nowhere,
@@ -83,6 +94,7 @@ impl Caller {
             identity: "".into(),
             log_level: None,
             wording: Wording::Verbatim,
+            asking: Asking::PassedOn,
             outlet: Outlet::Nowhere,
         }
     }
@@ -111,16 +123,12 @@ impl Caller {
                 Outlet::Parked { lines: lines.clone(), questions: Some(questions) }
             }
         };
-        Self {
-            era: self.era,
-            info: self.info.clone(),
-            capabilities: self.capabilities.clone(),
-            principal: Arc::clone(&self.principal),
-            identity: Arc::clone(&self.identity),
-            log_level: self.log_level,
-            wording: self.wording,
-            outlet,
-        }
+        Self { outlet, ..self.clone() }
+    }
+
+    /// The same caller, a modern server's questions being answered within the call.
+    pub(crate) fn asked_within(self) -> Self {
+        Self { asking: Asking::Within, ..self }
     }
 
     /// The same caller, asked in these words.
@@ -142,6 +150,7 @@ impl Caller {
             identity: Arc::clone(&known.principal),
             log_level: known.log_level,
             wording: Wording::Verbatim,
+            asking: Asking::PassedOn,
             outlet,
         }
     }

@@ -27,7 +27,7 @@ mod call; //   one call of one tool
 mod decide; // which tool is meant
 
 use board::{Board, Written, write_down};
-pub(crate) use call::{failed_call, forward, wants_input};
+pub(crate) use call::{Trouble, failed_call, forward, wants_input};
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
 const LEARNING_TURN: Duration = Duration::from_secs(2);

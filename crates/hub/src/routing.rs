@@ -7,12 +7,14 @@
 mod cache;
 mod measured;
 mod recent;
+mod spent;
 
 pub use cache::Tally;
 pub(crate) use cache::{Cache, Key, World};
 pub use measured::Measured;
 pub(crate) use measured::{Measures, Outcome};
 pub(crate) use recent::{Recent, freshness};
+pub(crate) use spent::Spent;
 
 /// Characters of a request that are looked at; what follows is content, not a wish.
 const MAX_TASK_CHARS: usize = 10_000;
@@ -45,6 +47,7 @@ pub(crate) struct Memory {
     pub(crate) cache: Cache,
     pub(crate) recent: Recent,
     pub(crate) measures: Measures,
+    pub(crate) spent: Spent,
 }
 
 /// Returns a request as it is compared: without what cannot be seen, with single spaces, and not too long.

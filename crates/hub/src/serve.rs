@@ -13,6 +13,7 @@ pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod offers; //      resources, prompts, completions
 pub(crate) mod transparent; // one server, passed through
 pub(crate) mod park; //        calls that wait for their client to come back
+pub(crate) mod route; //       from plain words to the right tool
 pub(crate) mod subscribe; //   what clients want to hear about
 pub(crate) mod session; //     one client of the session era
 pub mod stdio; //              the client that started us
@@ -26,13 +27,19 @@ pub struct Reception {
     /// The hub that answers.
     pub hub: Arc<Hub>,
     parked: park::Parked,
+    pending: route::Pending,
     watched: Mutex<HashMap<subscribe::Watched, subscribe::Watch>>,
 }
 
 impl Reception {
     /// Opens the doors of a hub.
     pub fn new(hub: Arc<Hub>) -> Arc<Self> {
-        Arc::new(Self { hub, parked: park::Parked::default(), watched: Mutex::default() })
+        Arc::new(Self {
+            hub,
+            parked: park::Parked::default(),
+            pending: route::Pending::default(),
+            watched: Mutex::default(),
+        })
     }
 
     /// Returns what a client sees at `/mcp/<profile>`, or at `/mcp` without one.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,22 @@ impl Store {
         Ok(())
     }
 
+    /// Marks a number as used for a while; `false` when it was before, by this hub or another.
+    pub(crate) fn spend(&self, number: u64, lifetime: Duration) -> Result<bool, Error> {
+        let until = now().saturating_add(i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
+        self.write("DELETE FROM spent WHERE until < ?1", params![now()])?;
+        let rows = self.write_rows(
+            "INSERT OR IGNORE INTO spent (number, until) VALUES (?1, ?2)",
+            params![number.cast_signed(), until],
+        )?;
+        Ok(rows > 0)
+    }
+
     fn write(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<(), Error> {
+        self.write_rows(sql, values).map(drop)
+    }
+
+    fn write_rows(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<usize, Error> {
         let mut connection = self.connection.lock().expect("no holder panics");
         let attempt = |connection: &Connection| {
             connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values))
@@ -174,7 +189,7 @@ impl Store {
                 attempt(&connection)
             });
         }
-        written.map(drop).map_err(|source| Error { path: self.path.clone(), source })
+        written.map_err(|source| Error { path: self.path.clone(), source })
     }
 }
 
@@ -207,7 +222,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(std::time::Duration::from_secs(2))?;
+    connection.busy_timeout(Duration::from_secs(2))?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = NORMAL;
@@ -215,7 +230,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
              name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, listing TEXT NOT NULL, learnt INTEGER NOT NULL);
          CREATE TABLE IF NOT EXISTS hub (pid INTEGER PRIMARY KEY, status TEXT NOT NULL, said INTEGER NOT NULL);
          CREATE TABLE IF NOT EXISTS measured (
-             tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL, latency_ms REAL NOT NULL);",
+             tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL, latency_ms REAL NOT NULL);
+         CREATE TABLE IF NOT EXISTS spent (number INTEGER PRIMARY KEY, until INTEGER NOT NULL);",
     )
 }
 
@@ -314,6 +330,17 @@ mod tests {
         Store::open(folder.path()).keep_measured(&seen(3, 20.0)).unwrap();
         let kept = Measured { calls: 5, failures: 2, latency_ms: 20.0 };
         assert_eq!(Store::open(folder.path()).measured(), [("a__b".to_owned(), kept)]);
+    }
+
+    #[test]
+    fn c3_what_was_used_stays_used_after_a_restart_and_for_other_hubs() {
+        let folder = tempfile::tempdir().unwrap();
+        let minute = Duration::from_secs(60);
+        let (one, other) = (Store::open(folder.path()), Store::open(folder.path()));
+        assert!(one.spend(u64::MAX, minute).unwrap());
+        assert!(!one.spend(u64::MAX, minute).unwrap());
+        assert!(!other.spend(u64::MAX, minute).unwrap());
+        assert!(other.spend(7, minute).unwrap());
     }
 
     fn status(pid: u32) -> Status {

@@ -170,13 +170,13 @@ fn every_mistake_in_the_file_is_told_at_once() {
     [HOME]/config/toolyard/toolyard.json:4:22: the `url` of server `docs` is not usable: `ftp` is not http or https
       hint: write it like "https://example.com/mcp"
     [HOME]/config/toolyard/toolyard.json:6:25: `surface` in `serve` cannot be `everything`
-      hint: one of `route`, `toolset`, `search`, `all`
+      hint: one of `route`, `toolset`, `search`, `all`, `auto`
     [exit 2]
     "#);
     insta::assert_snapshot!(place.run(&["list", "--json"]), @r#"
     {
       "error": {
-        "message": "3 mistakes\n[HOME]/config/toolyard/toolyard.json:3:14: unknown key `comand` in server `git`\n  hint: did you mean `command`?\n[HOME]/config/toolyard/toolyard.json:4:22: the `url` of server `docs` is not usable: `ftp` is not http or https\n  hint: write it like \"https://example.com/mcp\"\n[HOME]/config/toolyard/toolyard.json:6:25: `surface` in `serve` cannot be `everything`\n  hint: one of `route`, `toolset`, `search`, `all`",
+        "message": "3 mistakes\n[HOME]/config/toolyard/toolyard.json:3:14: unknown key `comand` in server `git`\n  hint: did you mean `command`?\n[HOME]/config/toolyard/toolyard.json:4:22: the `url` of server `docs` is not usable: `ftp` is not http or https\n  hint: write it like \"https://example.com/mcp\"\n[HOME]/config/toolyard/toolyard.json:6:25: `surface` in `serve` cannot be `everything`\n  hint: one of `route`, `toolset`, `search`, `all`, `auto`",
         "hint": null,
         "mistakes": [
           {
@@ -198,7 +198,7 @@ fn every_mistake_in_the_file_is_told_at_once() {
             "line": 6,
             "column": 25,
             "message": "`surface` in `serve` cannot be `everything`",
-            "hint": "one of `route`, `toolset`, `search`, `all`"
+            "hint": "one of `route`, `toolset`, `search`, `all`, `auto`"
           }
         ]
       }
@@ -212,7 +212,7 @@ fn every_mistake_in_the_file_is_told_at_once() {
       bad  [HOME]/config/toolyard/toolyard.json:4:22: the `url` of server `docs` is not usable: `ftp` is not http or https
           fix: write it like "https://example.com/mcp"
       bad  [HOME]/config/toolyard/toolyard.json:6:25: `surface` in `serve` cannot be `everything`
-          fix: one of `route`, `toolset`, `search`, `all`
+          fix: one of `route`, `toolset`, `search`, `all`, `auto`
     No server was checked: first the file must be right.
     [exit 1]
     "#);

@@ -15,5 +15,10 @@ mod door; //        who and what is let in over HTTP
 mod streams; //     streams, sessions and the end of a hub over HTTP
 mod upstreams; //   servers behind HTTP, of every age
 mod surfaces; //    what is listed to whom
+mod shelf; //       servers with the tools that a test lists
+mod routed; //      from plain words to a call
+mod asked; //       questions of the hub itself
+mod decided; //     what decisions depend on
+mod fleet; //       conversations with real servers
 mod arbitrary; //   bytes that no client would send
 mod conformance; // the official suite and the inspector

@@ -132,7 +132,7 @@ async fn what_a_policy_denies_does_not_exist() {
         "serve": {"profiles": {"through": {"transparent": "good"}}}
     }));
     let yard = yard.learnt().await;
-    for surface in ["all", "search"] {
+    for surface in ["all", "search", "route"] {
         let client = yard.stdio(&["--surface", surface]);
         client.initialize(SESSION, json!({})).await.unwrap();
         assert!(client.tools().await.unwrap().iter().all(|tool| !named(tool).starts_with("good__d")));
@@ -148,7 +148,7 @@ async fn what_a_policy_denies_does_not_exist() {
 }
 
 #[tokio::test]
-async fn a_known_client_with_few_tools_gets_them_all() {
+async fn where_asked_for_a_known_client_with_few_tools_gets_them_all() {
     let yard = Yard::of(json!({"good": good(&[])})).learnt().await;
     for (name, gets_all) in [
         ("cursor-vscode", true),
@@ -159,32 +159,32 @@ async fn a_known_client_with_few_tools_gets_them_all() {
     ] {
         let client = introduced(&yard, name).await;
         let first = named(&client.tools().await.unwrap()[0]).to_owned();
-        assert_eq!(first != "find_tools", gets_all, "{name}: {first}");
+        assert_eq!(first != "smart_route", gets_all, "{name}: {first}");
         assert_eq!(client.text("good__echo", json!({"text": name})).await, name);
     }
-    let modern = yard.stdio(&[]);
+    let modern = yard.stdio(&["--surface", "auto"]);
     modern.modern(json!({}));
     assert_eq!(
         named(&modern.tools().await.unwrap()[0]),
-        "find_tools",
+        "smart_route",
         "a modern listing depends on no client"
     );
 }
 
 #[tokio::test]
-async fn a_known_client_with_many_tools_searches() {
+async fn a_known_client_with_many_tools_gets_one() {
     let many = json!({"many": good(&["--fault", "many-tools", "--many", "120"])});
     let yard = Yard::of(many).learnt().await;
     for name in ["cursor", "Visual Studio Code", "claude-ai"] {
         let client = introduced(&yard, name).await;
-        assert_eq!(named(&client.tools().await.unwrap()[0]), "find_tools", "{name}");
+        assert_eq!(named(&client.tools().await.unwrap()[0]), "smart_route", "{name}");
     }
 }
 
 #[tokio::test]
 async fn instructions_fit_the_surface() {
     let yard = Yard::of(json!({"time": {"builtin": "time"}})).learnt().await;
-    for (surface, word) in [("all", "server__tool"), ("search", "find_tools")] {
+    for (surface, word) in [("all", "server__tool"), ("search", "find_tools"), ("route", "servers: time.")] {
         let client = yard.stdio(&["--surface", surface]);
         let hello = client.initialize(SESSION, json!({})).await.unwrap();
         assert!(hello["instructions"].as_str().unwrap().contains(word), "{hello}");
@@ -222,7 +222,7 @@ async fn searching() -> (Client, Yard) {
 }
 
 async fn introduced(yard: &Yard, name: &str) -> Client {
-    let client = yard.stdio(&[]);
+    let client = yard.stdio(&["--surface", "auto"]);
     let info = json!({"name": name, "version": "1"});
     let params = json!({"protocolVersion": SESSION, "capabilities": {}, "clientInfo": info});
     client.request("initialize", params).await.unwrap();

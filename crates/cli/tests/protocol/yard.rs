@@ -89,9 +89,14 @@ impl Yard {
     /// Runs a hub until it knows the tools of every server, so that the next one starts
     /// them only when they are needed.
     pub(crate) async fn learnt(self) -> Self {
+        self.learnt_within(SOON).await
+    }
+
+    /// Does the same for servers that take long to start.
+    pub(crate) async fn learnt_within(self, patience: Duration) -> Self {
         let served = self.http(&["--surface", "all"]);
         let client = served.modern("", json!({}));
-        wait_for(SOON, || async {
+        wait_for(patience, || async {
             let tools = client.tools().await.unwrap();
             let has =
                 |server: &String| tools.iter().any(|tool| named(tool).starts_with(&format!("{server}__")));

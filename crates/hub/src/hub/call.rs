@@ -1,13 +1,13 @@
 //! One call of one tool: admitted, made, measured, and explained when it cannot be made.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use toolyard_core::tool::{Effect, Tool, ToolId};
 
 use super::Hub;
-use crate::caller::{Caller, Era};
+use crate::caller::{Asking, Caller, Era};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
 use crate::policy::Refusal;
@@ -76,7 +76,13 @@ impl Hub {
         }
         outcome.map_err(|failure| match failure {
             Failure::Refused(error) => Trouble::Refused(error),
-            failure => Trouble::Failed(failure),
+            failure @ (Failure::NotStarted { .. }
+            | Failure::Closed { .. }
+            | Failure::Late { .. }
+            | Failure::Excess { .. }
+            | Failure::Senseless { .. }
+            | Failure::Http { .. }
+            | Failure::LoginNeeded(_)) => Trouble::Failed(failure),
         })
     }
 
@@ -112,6 +118,12 @@ impl Hub {
         others.filter(|other| other.server != tool.server).take(OTHERS).collect()
     }
 
+    /// Marks something that counts once as used; `false` when it was before. Hubs on the same store agree.
+    pub(crate) fn spend(&self, number: u64, lifetime: Duration) -> bool {
+        let is_new = self.memory.spent.note(number, Instant::now(), lifetime);
+        is_new && self.store.spend(number, lifetime).unwrap_or(true)
+    }
+
     /// Says that there is no such tool, and which ones are near.
     pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
         let shown: String = toolyard_core::tool::clean(name).chars().take(100).collect();
@@ -140,7 +152,8 @@ pub(crate) async fn forward(
 ) -> Result<Box<RawValue>, Failure> {
     for _ in 0..ROUNDS {
         let result = upstream.request(method, params.clone(), caller, repeat).await?;
-        if caller.era == Era::Modern || !wants_input(&result) {
+        let is_passed_on = caller.era == Era::Modern && caller.asking == Asking::PassedOn;
+        if is_passed_on || !wants_input(&result) {
             return Ok(result);
         }
         let wanted = Fields::parse(Some(&result)).unwrap_or_default();

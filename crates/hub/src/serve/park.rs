@@ -107,7 +107,9 @@ pub(crate) async fn call(request: Request, tool: Tool) -> Answer {
     .await
 }
 
-async fn exchange<W>(
+/// Does work for a client; a modern one is asked by a result that its retry answers. The questions are
+/// said to be those of `server`, where it has a name.
+pub(crate) async fn exchange<W>(
     mut request: Request,
     server: &str,
     work: impl FnOnce(Fields, Arc<Caller>) -> W,
@@ -237,7 +239,7 @@ fn expired() -> ErrorObject {
 
 /// Says in the text which server asks, where the client sees only the hub.
 fn worded(request: &Request, requests: &Fields, server: &str) -> Fields {
-    if matches!(request.view, View::Transparent { .. }) {
+    if matches!(request.view, View::Transparent { .. }) || server.is_empty() {
         return requests.clone();
     }
     let mut worded = Fields::default();

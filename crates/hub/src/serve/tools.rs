@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use toolyard_core::tool::{Tool, ToolId};
 
 use super::answer::Request;
-use super::{View, park};
+use super::{View, park, route};
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
 use crate::hub::failed_call;
@@ -40,7 +40,11 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
             let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, tool));
             seen.filter_map(|tool| RawValue::from_string(tool.listed()).ok()).collect()
         }
-        Surface::Search | Surface::Route | Surface::Toolset | Surface::Auto => search_tools(),
+        Surface::Route | Surface::Auto => {
+            let is_compact = hub.config().serve.compact;
+            vec![route::definition(if is_compact { route::Length::Compact } else { route::Length::Full })]
+        }
+        Surface::Search | Surface::Toolset => search_tools(),
     };
     // `json!` would read the definitions and write their numbers anew.
     let mut result = Fields::default();
@@ -53,12 +57,20 @@ fn is_seen(request: &Request, tool: &Tool) -> bool {
 }
 
 /// Tells a model how to use what it sees.
-pub(crate) fn instructions(request: &Request) -> &'static str {
+pub(crate) fn instructions(request: &Request) -> String {
     match request.view.surface(&request.reception.hub, &request.caller) {
-        Surface::All => "Tools of many servers behind one plug; each is named server__tool.",
-        Surface::Search | Surface::Route | Surface::Toolset | Surface::Auto => {
+        Surface::All => "Tools of many servers behind one plug; each is named server__tool.".to_owned(),
+        Surface::Search | Surface::Toolset => {
             "Many tools stand behind these three. Find one with find_tools, read its parameters with describe_tool \
              if the line is not enough, run it with call_tool."
+                .to_owned()
+        }
+        Surface::Route | Surface::Auto => {
+            let servers = route::servers(&request.reception.hub, &request.view);
+            format!(
+                "smart_route reaches the tools of these servers: {servers}. Say in task what is wanted, and in \
+                 context.arguments what values are known. When it asks, answer with context.session."
+            )
         }
     }
 }
@@ -107,6 +119,7 @@ pub(crate) async fn call(mut request: Request) -> Answer {
     }
     let arguments = request.params.object("arguments");
     match name.as_str() {
+        route::NAME => route::call(request).await,
         "find_tools" => Ok(find(&request, &snapshot, &arguments)),
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
         "call_tool" => {
@@ -168,6 +181,9 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     let Some(tool) = snapshot.catalog.get(name).filter(|tool| is_seen(&request, tool)) else {
         return Err(hub.unknown_tool(snapshot, name));
     };
+    if let Some(conversation) = route::conversation(&request.caller, None) {
+        hub.note_use(&conversation, name);
+    }
     if request.caller.era == Era::Modern {
         return park::call(request, tool.clone()).await;
     }

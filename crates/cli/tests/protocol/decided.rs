@@ -1,0 +1,180 @@
+//! What decisions depend on, with the hub inside the test: the cache, the state of servers, metadata, measurements.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use toolyard_hub::caller::Caller;
+use toolyard_hub::config::{self, Config, Folders};
+use toolyard_hub::hub::{Hub, Learning, Options};
+use toolyard_hub::jsonrpc::{Fields, raw};
+use toolyard_hub::routing::{Tally, Wanted};
+
+use crate::shelf::{server, tool, two};
+use crate::yard::{Yard, good};
+
+fn config(yard: &Yard) -> Config {
+    let home = yard.path().to_owned();
+    let folders = Folders { config: home.clone(), data: home.clone(), home };
+    config::load(&yard.path().join("toolyard.json"), &|_| None, &folders).unwrap()
+}
+
+fn open(config: Config) -> Arc<Hub> {
+    Hub::start(config, Options { watchdog: None, learning: Learning::OnDemand })
+}
+
+/// Names the candidates for some words, the best first.
+fn names(hub: &Hub, wanted: &Wanted) -> Vec<String> {
+    let snapshot = hub.snapshot();
+    let decision = hub.decide(&snapshot, wanted);
+    let tools = snapshot.catalog.tools();
+    decision.candidates.iter().map(|it| tools[it.position].id.as_str().to_owned()).collect()
+}
+
+fn counts(hub: &Hub) -> (u64, u64) {
+    let Tally { hits, misses, .. } = hub.tally();
+    (hits, misses)
+}
+
+#[tokio::test]
+async fn r12_a_decision_is_made_once_until_something_that_it_depends_on_changes() {
+    let yard = two().await;
+    let config = config(&yard);
+    let hub = open(config.clone());
+    let wanted = Wanted { conversation: Some("here"), ..Wanted::plain("list the notes") };
+    let first = names(&hub, &wanted);
+    assert_eq!(first[0], "notes__list_notes");
+    assert_eq!(counts(&hub), (0, 1));
+    assert_eq!(names(&hub, &Wanted { task: "  list  the\tnotes ", ..wanted }), first);
+    assert_eq!(counts(&hub), (1, 1), "layout is no difference");
+    names(&hub, &Wanted { preferred_server: Some("wiki"), ..wanted });
+    names(&hub, &Wanted { candidates: Some(1), ..wanted });
+    names(&hub, &Wanted { servers: &["wiki".to_owned()], ..wanted });
+    assert_eq!(counts(&hub), (1, 4));
+    hub.note_use("elsewhere", "wiki__list_pages");
+    names(&hub, &wanted);
+    assert_eq!(counts(&hub), (2, 4), "another conversation is no difference");
+    hub.note_use("here", "wiki__list_pages");
+    names(&hub, &wanted);
+    assert_eq!(counts(&hub), (2, 5), "what was used lately is");
+    let mut denying = config.clone();
+    denying.policy.deny.push("notes__list_*".to_owned());
+    hub.apply(denying);
+    assert!(!names(&hub, &wanted).contains(&"notes__list_notes".to_owned()));
+    assert_eq!(counts(&hub), (2, 6));
+    assert_eq!(hub.tally().entries, 1, "what was decided before the change is gone");
+    let mut without = config.clone();
+    without.servers.remove("notes");
+    hub.apply(without);
+    assert!(names(&hub, &wanted).iter().all(|name| name.starts_with("wiki__")));
+    let mut forgetful = config;
+    forgetful.routing.enable_caching = false;
+    hub.apply(forgetful);
+    let before = counts(&hub);
+    names(&hub, &wanted);
+    names(&hub, &wanted);
+    assert_eq!(counts(&hub), before, "a cache that is switched off is not asked");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn r12_the_cache_holds_as_many_decisions_as_it_may_for_as_long_as_it_may() {
+    let yard = two().await;
+    let mut config = config(&yard);
+    config.routing.cache_size = 2;
+    let hub = open(config.clone());
+    for task in ["list notes", "list pages", "search notes", "list notes"] {
+        names(&hub, &Wanted::plain(task));
+    }
+    assert_eq!((counts(&hub), hub.tally().entries), ((0, 4), 2));
+    config.routing.cache_ttl = std::time::Duration::ZERO;
+    hub.apply(config);
+    names(&hub, &Wanted::plain("list notes"));
+    names(&hub, &Wanted::plain("list notes"));
+    assert_eq!(counts(&hub), (0, 6), "a decision whose time is over is made again");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn r8_a_server_that_does_not_start_lowers_its_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let same = [tool("list_tasks", "Lists all open tasks", &[])];
+    let yard = Yard::of(json!({
+        "alpha": server(folder.path(), "alpha", &same),
+        "beta": server(folder.path(), "beta", &same),
+    }));
+    let script = folder.path().join("alpha/server.sh");
+    let yard = yard.keep(folder).learnt().await;
+    std::fs::remove_file(script).unwrap();
+    let hub = open(config(&yard));
+    let wanted = Wanted::plain("list open tasks");
+    assert_eq!(names(&hub, &wanted)[0], "alpha__list_tasks", "equals are in the order of their names");
+    hub.learn(|upstream| &*upstream.name == "alpha", |_| {}).await;
+    assert_eq!(names(&hub, &wanted)[0], "beta__list_tasks");
+    assert_eq!(counts(&hub), (0, 2), "a server that fell is a reason to decide anew");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn t1_a_fallback_comes_after_its_equals() {
+    let folder = tempfile::tempdir().unwrap();
+    let same = [tool("list_tasks", "Lists all open tasks", &[])];
+    let servers = json!({
+        "alpha": server(folder.path(), "alpha", &same),
+        "beta": server(folder.path(), "beta", &same),
+    });
+    let yard = Yard::new(json!({"mcpServers": servers, "tiers": {"alpha": 2}})).keep(folder).learnt().await;
+    let hub = open(config(&yard));
+    assert_eq!(names(&hub, &Wanted::plain("list open tasks"))[0], "beta__list_tasks");
+    hub.close().await;
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+#[tokio::test]
+async fn r2_what_a_person_wrote_about_a_tool_is_used_for_the_versions_it_names() {
+    let yard = two().await;
+    let about = |versions: &str| {
+        let tools = json!({"list_pages": {"examples": ["summon the kraken of old"]}});
+        json!({"server": "wiki", "versions": versions, "tools": tools}).to_string()
+    };
+    let folder = yard.path().join("metadata");
+    write(&folder, "wiki.json", &about(">=2"));
+    write(&folder, "wrong.json", "{\n  \"server\": \"wiki\",\n  \"tuls\": {}\n}");
+    write(&folder, "stranger.json", "{\"server\": \"nowhere\", \"tools\": {}}");
+    let hub = open(config(&yard));
+    let wanted = Wanted::plain("summon the kraken");
+    assert_ne!(names(&hub, &wanted).first().map(String::as_str), Some("wiki__list_pages"), "it is version 1");
+    let problems = hub.metadata_problems();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].contains("wrong.json") && problems[0].contains("line 3"), "{problems:?}");
+    assert!(problems[1].contains("`nowhere`"), "{problems:?}");
+    write(&folder, "wiki.json", &about("<2"));
+    hub.apply(config(&yard));
+    assert_eq!(names(&hub, &wanted)[0], "wiki__list_pages", "files are read again with the configuration");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn r2_latency_and_failures_are_measured_and_outlive_the_hub() {
+    let yard = Yard::of(json!({"good": good(&[])})).learnt().await;
+    let hub = open(config(&yard));
+    let (snapshot, nobody) = (hub.snapshot(), Arc::new(Caller::nobody()));
+    assert_eq!(hub.measured("good__sleep"), None);
+    let mut slow = Fields::default();
+    slow.set("arguments", raw(&json!({"ms": 30})));
+    hub.call(&snapshot, "good__sleep", slow, &nobody).await.unwrap();
+    hub.call(&snapshot, "good__fail", Fields::default(), &nobody).await.unwrap();
+    let slept = hub.measured("good__sleep").unwrap();
+    assert_eq!((slept.calls, slept.failures), (1, 0));
+    assert!(slept.latency_ms >= 30.0, "{slept:?}");
+    let failed = hub.measured("good__fail").unwrap();
+    assert_eq!((failed.calls, failed.failures), (1, 1));
+    hub.close().await;
+    let hub = open(config(&yard));
+    assert_eq!(hub.measured("good__sleep"), Some(slept));
+    hub.close().await;
+}

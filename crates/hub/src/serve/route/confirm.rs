@@ -1,0 +1,105 @@
+//! Confirmations of calls that destroy: for one tool, one set of arguments, one person, once, and not for long.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolyard_core::tool::Tool;
+
+use crate::hub::Hub;
+use crate::seal::digest;
+
+const PURPOSE: &str = "confirmation";
+/// Time for a person to make up their mind.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What a confirmation holds: its number, the tool, and a digest of everything it is bound to.
+type Bound = (u64, String, String);
+
+/// Why a confirmation does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Void {
+    /// It was not made here, or its time is over.
+    Unknown,
+    /// It is for other arguments, or for somebody else.
+    Other,
+    /// It was used.
+    Spent,
+}
+
+impl Void {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Unknown => "The confirmation is not known here, or its time is over.",
+            Self::Other => "The confirmation is for other arguments.",
+            Self::Spent => "The confirmation was used already; it counts once.",
+        }
+    }
+}
+
+/// Makes the handle with which a call can be confirmed.
+pub(super) fn offer(hub: &Hub, principal: &str, tool: &Tool, arguments: &RawValue) -> String {
+    let id = tool.id.as_str();
+    let number = getrandom::u64().expect("the system has randomness");
+    let bound: Bound = (number, id.to_owned(), binding(principal, id, arguments));
+    hub.seal.close(PURPOSE, &bound, PATIENCE)
+}
+
+/// Returns the tool that a handle was made for, whether or not it still counts.
+pub(super) fn tool(hub: &Hub, handle: &str) -> Option<String> {
+    hub.seal.reopen::<Bound>(PURPOSE, handle).map(|(_, tool, _)| tool)
+}
+
+/// Spends a confirmation of exactly this call.
+pub(super) fn spend(
+    hub: &Hub,
+    handle: &str,
+    principal: &str,
+    (tool, arguments): (&Tool, &RawValue),
+) -> Result<(), Void> {
+    let (number, id, bound): Bound = hub.seal.reopen(PURPOSE, handle).ok_or(Void::Unknown)?;
+    if id != tool.id.as_str() || bound != binding(principal, &id, arguments) {
+        return Err(Void::Other);
+    }
+    if hub.spend(number, PATIENCE) { Ok(()) } else { Err(Void::Spent) }
+}
+
+fn binding(principal: &str, tool: &str, arguments: &RawValue) -> String {
+    digest(&[principal, tool, &canonical(arguments)])
+}
+
+/// Writes arguments in one way, whatever their order and layout: a model repeats them by heart.
+fn canonical(arguments: &RawValue) -> String {
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Object(members) => {
+                let members: BTreeMap<String, Value> =
+                    members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+                Value::Object(members.into_iter().collect())
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        }
+    }
+    match serde_json::from_str(arguments.get()) {
+        Ok(value) => sorted(value).to_string(),
+        Err(_) => arguments.get().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c3_order_and_layout_of_arguments_do_not_matter_and_their_values_do() {
+        let canonical = |text: &str| canonical(&RawValue::from_string(text.to_owned()).unwrap());
+        assert_eq!(
+            canonical(r#"{"b": [1, {"y":2,"x":1}], "a": "é"}"#),
+            canonical(r#"{"a":"\u00e9","b":[1,{"x":1,"y":2}]}"#)
+        );
+        assert_ne!(canonical(r#"{"a": 1}"#), canonical(r#"{"a": "1"}"#));
+        assert_ne!(canonical(r#"{"a": [1, 2]}"#), canonical(r#"{"a": [2, 1]}"#));
+    }
+}

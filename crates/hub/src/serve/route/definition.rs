@@ -1,0 +1,108 @@
+//! `smart_route` as clients are told of it. It never depends on which servers there are or run.
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::jsonrpc::raw;
+
+/// The one tool of the surface `route`.
+pub(crate) const NAME: &str = "smart_route";
+
+const DESCRIPTION: &str = "Intelligently route your request to the best available tool(s). \
+                           Just describe what you want to do in natural language.";
+
+/// How much a definition says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// Every description, and the form of results.
+    Full,
+    /// The names and types of parameters.
+    Compact,
+}
+
+/// Returns the definition. There are no annotations because what the protocol assumes without them is
+/// true: it may write, destroy and reach beyond the hub.
+pub(crate) fn definition(length: Length) -> Box<RawValue> {
+    let (text, number, flag) =
+        (json!({"type": "string"}), json!({"type": "number"}), json!({"type": "boolean"}));
+    let object = json!({"type": "object"});
+    // Clients that load tools only when they are searched for must always have the one that finds the others.
+    let meta = json!({"anthropic/alwaysLoad": true});
+    let context = json!({
+        "previousResult": text, "serverPreference": text, "multiStepMode": flag,
+        "arguments": object, "session": text, "confirm": text,
+    });
+    if length == Length::Compact {
+        let options = json!({
+            "returnCandidates": flag, "maxResults": number, "allowMultiTool": flag, "dryRun": flag, "explain": flag,
+        });
+        return raw(&json!({
+            "name": NAME,
+            "description": DESCRIPTION,
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "task": text,
+                    "context": {"type": "object", "properties": context},
+                    "options": {"type": "object", "properties": options},
+                },
+                "required": ["task"],
+            },
+            "_meta": meta,
+        }));
+    }
+    let described = |kind: &str, description: &str| json!({"type": kind, "description": description});
+    let options = json!({
+        "returnCandidates": described("boolean", "Return candidate tools instead of auto-executing"),
+        "maxResults": described("number", "Max number of results to return"),
+        "allowMultiTool": described("boolean", "Allow chaining multiple tools"),
+        "dryRun": flag,
+        "explain": flag,
+    });
+    raw(&json!({
+        "name": NAME,
+        "description": DESCRIPTION,
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "task": described("string", "Natural language description of what you want to do"),
+                "context": {
+                    "type": "object",
+                    "description": "Optional context (previous results, preferences, etc.)",
+                    "properties": context,
+                },
+                "options": {"type": "object", "description": "Routing options", "properties": options},
+            },
+            "required": ["task"],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {
+                "result": described("object", "Result from executed tool(s)"),
+                "executedTools": described("array", "List of tools that were executed"),
+                "confidence": described("number", "Confidence score (0-1) for the routing decision"),
+                "alternatives": described("array", "Alternative tools that could have been used"),
+                "needsClarification": described("boolean", "Whether user clarification is needed"),
+                "clarificationQuestion": described("string", "Question to ask user for clarification"),
+            },
+        },
+        "_meta": meta,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens as the budgets count them.
+    fn tokens(length: Length) -> usize {
+        raw(&json!({"tools": [definition(length)]})).get().len().div_ceil(4)
+    }
+
+    #[test]
+    fn r1_the_listing_is_small() {
+        assert!(NAME.len() + DESCRIPTION.len() < 200);
+        assert!(tokens(Length::Full) <= 420, "{}", tokens(Length::Full));
+        assert!(tokens(Length::Compact) <= 250, "{}", tokens(Length::Compact));
+    }
+}

@@ -1,0 +1,273 @@
+//! What a caller of `smart_route` says, read with patience: models write objects as text and numbers as words.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::jsonrpc::{Fields, raw};
+
+/// Results that can be asked for.
+const MOST_RESULTS: usize = 20;
+/// How much of an earlier result may say what a word such as `it` stands for.
+const PREVIOUS_CHARS: usize = 200;
+
+/// One call of `smart_route`.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) task: String,
+    pub(super) previous_result: Option<String>,
+    pub(super) server: Option<String>,
+    pub(super) steps: Steps,
+    /// Values that the caller already knows.
+    pub(super) arguments: Option<Box<RawValue>>,
+    /// Why the arguments cannot be used, when they cannot.
+    pub(super) wrong_arguments: Option<String>,
+    pub(super) session: Option<String>,
+    pub(super) confirm: Option<String>,
+    pub(super) mode: Mode,
+    pub(super) max_results: Option<usize>,
+    pub(super) explains: bool,
+}
+
+/// How far a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Runs the tool.
+    Run,
+    /// Answers with candidates and their schemas.
+    Candidates,
+    /// Says what would be done.
+    DryRun,
+}
+
+/// Whether a task of several steps is taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Steps {
+    /// The caller said nothing about it.
+    Unsaid,
+    /// It is one step, however it reads.
+    Whole,
+    /// Each step for itself.
+    Split,
+}
+
+impl Asked {
+    pub(super) fn read(arguments: &Fields) -> Self {
+        let (context, options) = (object(arguments, "context"), object(arguments, "options"));
+        let flag = |fields: &Fields, key: &str| match fields.read::<Value>(key)? {
+            Value::Bool(flag) => Some(flag),
+            Value::String(word) => word.trim().parse().ok(),
+            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        let text = |fields: &Fields, key: &str| match fields.read::<Value>(key)? {
+            Value::String(text) => Some(text),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Null => None,
+            other @ (Value::Bool(_) | Value::Array(_) | Value::Object(_)) => Some(other.to_string()),
+        };
+        let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let mode = match (flag(&options, "dryRun"), flag(&options, "returnCandidates")) {
+            (_, Some(true)) => Mode::Candidates,
+            (Some(true), _) => Mode::DryRun,
+            _ => Mode::Run,
+        };
+        let steps = match (flag(&context, "multiStepMode"), flag(&options, "allowMultiTool")) {
+            (Some(true), _) | (None, Some(true)) => Steps::Split,
+            (Some(false), _) | (None, Some(false)) => Steps::Whole,
+            (None, None) => Steps::Unsaid,
+        };
+        let most = options.read::<f64>("maxResults").map(|most| (most.max(1.0) as usize).min(MOST_RESULTS));
+        let (known, wrong_arguments) = match known_arguments(&context) {
+            Ok(known) => (known, None),
+            Err(why) => (None, Some(why)),
+        };
+        Self {
+            task: text(arguments, "task").unwrap_or_default(),
+            previous_result: some(text(&context, "previousResult")),
+            server: some(text(&context, "serverPreference")),
+            steps,
+            arguments: known,
+            wrong_arguments,
+            session: some(text(&context, "session")),
+            confirm: some(text(&context, "confirm")),
+            mode,
+            max_results: most,
+            explains: flag(&options, "explain").unwrap_or(false),
+        }
+    }
+
+    /// Returns the words to route: with the beginning of an earlier result where the task refers to it.
+    pub(super) fn routed(&self, task: &str) -> String {
+        match &self.previous_result {
+            Some(previous) if refers_back(task) => {
+                let start: String = previous.chars().take(PREVIOUS_CHARS).collect();
+                format!("{task} {start}")
+            }
+            _ => task.to_owned(),
+        }
+    }
+}
+
+/// Reads a member that is an object, or the text of one.
+fn object(fields: &Fields, key: &str) -> Fields {
+    match fields.get(key) {
+        Some(given) if given.get().starts_with('"') => {
+            fields.text(key).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        }
+        Some(_) => fields.object(key),
+        None => Fields::default(),
+    }
+}
+
+fn known_arguments(context: &Fields) -> Result<Option<Box<RawValue>>, String> {
+    let Some(given) = context.get("arguments").filter(|given| given.get() != "null") else { return Ok(None) };
+    if given.get().starts_with('{') {
+        return Ok(Some(given.to_owned()));
+    }
+    let wrong = || "`context.arguments` must be an object, e.g. {\"path\": \"a.txt\"}".to_owned();
+    let text = serde_json::from_str::<String>(given.get()).map_err(|_| wrong())?;
+    match text.trim() {
+        "" => Ok(None),
+        text => {
+            let parsed = RawValue::from_string(text.to_owned()).ok();
+            parsed.filter(|parsed| parsed.get().starts_with('{')).map(Some).ok_or_else(wrong)
+        }
+    }
+}
+
+/// Returns arguments as they are sent: an empty object when there are none.
+pub(super) fn or_empty(arguments: Option<Box<RawValue>>) -> Box<RawValue> {
+    arguments.unwrap_or_else(|| raw(&json!({})))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Whether a word of the task stands for something that was said before.
+fn refers_back(task: &str) -> bool {
+    let stand_ins = [
+        "it", "that", "this", "them", "those", "these", "its", "their", "ihn", "sie", "es", "lo", "la",
+        "los", "le", "les", "それ", "它",
+    ];
+    words(task).any(|word| stand_ins.contains(&word.to_lowercase().as_str()))
+}
+
+/// Verbs that begin another step behind an `and`.
+const STEPS: [&str; 32] = [
+    "add",
+    "attach",
+    "append",
+    "archive",
+    "change",
+    "close",
+    "comment",
+    "copy",
+    "create",
+    "delete",
+    "download",
+    "edit",
+    "email",
+    "explain",
+    "export",
+    "insert",
+    "make",
+    "mark",
+    "modify",
+    "move",
+    "notify",
+    "open",
+    "post",
+    "remove",
+    "rename",
+    "save",
+    "send",
+    "summarize",
+    "tag",
+    "translate",
+    "update",
+    "write",
+];
+
+/// Splits a task behind its first step; `None` when it has one step, as far as its words tell.
+pub(super) fn split(task: &str) -> Option<(&str, &str)> {
+    let end = task.char_indices().nth(2000).map_or(task.len(), |(at, _)| at);
+    let task = &task[..end];
+    let mut at = 0;
+    let mut previous: Option<(usize, &str)> = None;
+    for piece in task.split_inclusive(char::is_whitespace) {
+        let word = piece.trim().trim_matches(|c: char| !c.is_alphanumeric());
+        let is_step = |verb: &str| STEPS.contains(&verb.to_lowercase().as_str());
+        match previous {
+            Some((start, connector)) if connector.eq_ignore_ascii_case("and") && is_step(word) => {
+                return halves(task, start, at);
+            }
+            Some((start, connector)) if connector.eq_ignore_ascii_case("then") && !word.is_empty() => {
+                return halves(task, start, at);
+            }
+            // `and then` is one connector, which begins at its first word.
+            Some((start, connector))
+                if connector.eq_ignore_ascii_case("and") && word.eq_ignore_ascii_case("then") =>
+            {
+                previous = Some((start, word));
+            }
+            _ => previous = Some((at, word)),
+        }
+        at += piece.len();
+    }
+    None
+}
+
+fn halves(task: &str, connector: usize, rest: usize) -> Option<(&str, &str)> {
+    let first = task[..connector].trim().trim_end_matches([',', ';', '.']);
+    (!first.is_empty()).then(|| (first, task[rest..].trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(arguments: Value) -> Asked {
+        Asked::read(&serde_json::from_value(arguments).unwrap())
+    }
+
+    #[test]
+    fn r1_models_may_write_objects_as_text_and_flags_as_words() {
+        let asked = asked(json!({
+            "task": 2,
+            "context": "{\"session\": \"x\", \"arguments\": \"{\\\"a\\\": 1.50}\"}",
+            "options": {"returnCandidates": "true", "maxResults": 2.0},
+        }));
+        assert_eq!((asked.task.as_str(), asked.session.as_deref()), ("2", Some("x")));
+        assert_eq!(asked.arguments.unwrap().get(), "{\"a\": 1.50}");
+        assert_eq!((asked.mode, asked.max_results), (Mode::Candidates, Some(2)));
+    }
+
+    #[test]
+    fn r17_nothing_that_is_said_wrong_is_fatal() {
+        let asked = asked(json!({"context": 5, "options": [], "task": {"a": 1}}));
+        assert_eq!((asked.task.as_str(), asked.mode), ("{\"a\":1}", Mode::Run));
+        let wrong = Asked::read(&serde_json::from_value(json!({"context": {"arguments": [1]}})).unwrap());
+        assert!(wrong.arguments.is_none() && wrong.wrong_arguments.is_some());
+    }
+
+    #[test]
+    fn r1_an_earlier_result_counts_only_where_the_task_refers_to_it() {
+        let asked = asked(json!({"task": "", "context": {"previousResult": "issue 42 of the tracker"}}));
+        assert_eq!(asked.routed("close it"), "close it issue 42 of the tracker");
+        assert_eq!(asked.routed("list files"), "list files");
+    }
+
+    #[test]
+    fn r1_a_task_is_split_at_its_first_connector() {
+        let first = |task: &'static str| split(task).unwrap_or((task, ""));
+        assert_eq!(
+            first("Find note about AI and add tag #important"),
+            ("Find note about AI", "add tag #important")
+        );
+        assert_eq!(first("List repos, then open the first"), ("List repos", "open the first"));
+        assert_eq!(first("read a.txt and then summarize it"), ("read a.txt", "summarize it"));
+        assert_eq!(first("search for salt and pepper").1, "");
+        assert_eq!(first("then").1, "");
+        assert_eq!(first("").1, "");
+    }
+}

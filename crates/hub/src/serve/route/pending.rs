@@ -1,0 +1,111 @@
+//! Questions that wait for a follow-up call. A handle is short because a model has to repeat it.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::value::RawValue;
+
+/// How long a question may wait.
+const PATIENCE: Duration = Duration::from_secs(1800);
+/// Questions that wait at the same time; the oldest go first.
+const MOST: usize = 1000;
+/// Larger arguments are not kept; they are given again.
+const MOST_BYTES: usize = 16 * 1024;
+const HANDLE_BYTES: usize = 9;
+
+/// The questions that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Pending(Mutex<HashMap<String, Waiting>>);
+
+/// What a question was about.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// Whose question it is; nobody else can answer it.
+    pub(super) principal: String,
+    pub(super) task: String,
+    /// The tools that were offered, in order.
+    pub(super) offered: Vec<String>,
+    /// The tool that is meant, when only its arguments are missing.
+    pub(super) chosen: Option<String>,
+    pub(super) arguments: Option<Box<RawValue>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    question: Question,
+    since: Instant,
+}
+
+impl Pending {
+    /// Keeps a question under its old handle, or under a new one.
+    pub(super) fn put(&self, handle: Option<&str>, mut question: Question) -> String {
+        if question.arguments.as_ref().is_some_and(|given| given.get().len() > MOST_BYTES) {
+            question.arguments = None;
+        }
+        let mut waiting = self.0.lock().expect("no holder panics");
+        waiting.retain(|_, it| it.since.elapsed() < PATIENCE);
+        if waiting.len() >= MOST {
+            let oldest = waiting.iter().min_by_key(|(_, it)| it.since).map(|(handle, _)| handle.clone());
+            oldest.and_then(|oldest| waiting.remove(&oldest));
+        }
+        // Only a handle of ours goes on: nobody chooses what others might guess.
+        let kept = handle.filter(|handle| {
+            waiting.get(*handle).is_some_and(|it| it.question.principal == question.principal)
+        });
+        let handle = kept.map_or_else(fresh, str::to_owned);
+        waiting.insert(handle.clone(), Waiting { question, since: Instant::now() });
+        handle
+    }
+
+    /// Returns the question of a handle to whom it was put.
+    pub(super) fn get(&self, handle: &str, principal: &str) -> Option<Question> {
+        let waiting = self.0.lock().expect("no holder panics");
+        let found = waiting.get(handle).filter(|it| it.since.elapsed() < PATIENCE);
+        found.map(|it| it.question.clone()).filter(|question| question.principal == principal)
+    }
+}
+
+fn fresh() -> String {
+    let mut bytes = [0; HANDLE_BYTES];
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(principal: &str) -> Question {
+        Question {
+            principal: principal.to_owned(),
+            task: "t".to_owned(),
+            offered: Vec::new(),
+            chosen: None,
+            arguments: None,
+        }
+    }
+
+    #[test]
+    fn r7_a_handle_serves_only_whom_it_was_given_to() {
+        let pending = Pending::default();
+        let handle = pending.put(None, question("ana"));
+        assert!(pending.get(&handle, "ana").is_some());
+        assert!(pending.get(&handle, "bob").is_none());
+        assert_eq!(pending.put(Some(&handle), question("ana")), handle);
+        assert_ne!(pending.put(Some(&handle), question("bob")), handle);
+        assert_ne!(pending.put(Some("mine"), question("ana")), "mine");
+        assert_eq!(handle.len(), 12);
+    }
+
+    #[test]
+    fn r17_questions_are_bounded() {
+        let pending = Pending::default();
+        for _ in 0..MOST + 5 {
+            pending.put(None, question("ana"));
+        }
+        assert_eq!(pending.0.lock().unwrap().len(), MOST);
+    }
+}

@@ -1,0 +1,316 @@
+//! What `smart_route` answers: structured for programs, short text for models that read only text.
+
+use std::fmt::Write;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use toolyard_core::route::{Decision, Signal};
+use toolyard_core::tool::Tool;
+
+use crate::jsonrpc::{Fields, raw};
+use crate::live::Snapshot;
+
+/// Bytes of a tool's description beside a result, where every byte counts.
+const BRIEF: usize = 60;
+/// Bytes of a tool's description in a question.
+const TELLING: usize = 140;
+/// Bytes of a tool's error that are repeated apart from its result.
+const ERROR: usize = 300;
+/// A schema that is larger is not shown whole.
+const MOST_SCHEMA: usize = 32 * 1024;
+
+/// An answer in the making.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    structured: Fields,
+    text: String,
+    blocks: Vec<Box<RawValue>>,
+    meta: Option<Box<RawValue>>,
+    is_error: bool,
+}
+
+impl Reply {
+    /// An answer about which tools ran, in the order of the schema.
+    pub(super) fn new(executed: &[&str], confidence: f64) -> Self {
+        let mut reply = Self::default();
+        reply.set("executedTools", &executed);
+        reply.set("confidence", &rounded(confidence));
+        reply
+    }
+
+    pub(super) fn set(&mut self, key: &str, value: &impl serde::Serialize) {
+        self.structured.set(key, raw(value));
+    }
+
+    /// Adds a line for models that read only text.
+    pub(super) fn say(&mut self, line: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(line);
+    }
+
+    /// Says that something went wrong.
+    pub(super) fn fail(&mut self, error: &str) {
+        self.set("error", &shortened(error, 4 * ERROR));
+        self.is_error = true;
+    }
+
+    /// Names other tools that may be meant.
+    pub(super) fn alternatives<'t>(&mut self, others: impl IntoIterator<Item = &'t Tool>) {
+        let others: Vec<Value> = others.into_iter().map(|tool| alternative(tool, BRIEF)).collect();
+        self.set("alternatives", &others);
+    }
+
+    /// Takes over the result of a tool: as an object, and its own blocks for models that read only text.
+    pub(super) fn result(&mut self, result: &RawValue) {
+        let fields = Fields::parse(Some(result)).unwrap_or_default();
+        let blocks: Vec<Box<RawValue>> = fields.read("content").unwrap_or_default();
+        let wrapped = wrapped(fields.get("structuredContent"), &blocks);
+        if fields.read("isError") == Some(true) {
+            self.is_error = true;
+            let said = texts(&blocks).join("\n");
+            self.set("error", &shortened(&said, ERROR));
+        }
+        let mut structured = Fields::default();
+        structured.set("result", wrapped);
+        for (key, value) in self.structured.iter() {
+            structured.set(key, value.to_owned());
+        }
+        self.structured = structured;
+        self.meta = fields.get("_meta").map(ToOwned::to_owned);
+        self.blocks = blocks;
+    }
+
+    pub(super) fn finish(self) -> Box<RawValue> {
+        let mut content = Vec::with_capacity(self.blocks.len() + 1);
+        content.push(raw(&json!({ "type": "text", "text": self.text })));
+        content.extend(self.blocks);
+        let mut result = Fields::default();
+        result.set("content", raw(&content));
+        result.set("structuredContent", raw(&self.structured));
+        if self.is_error {
+            result.set("isError", raw(&true));
+        }
+        if let Some(meta) = self.meta {
+            result.set("_meta", meta);
+        }
+        raw(&result)
+    }
+}
+
+/// Makes an object of whatever a tool answered.
+fn wrapped(structured: Option<&RawValue>, blocks: &[Box<RawValue>]) -> Box<RawValue> {
+    if let Some(structured) = structured.filter(|it| it.get() != "null") {
+        return as_object(structured, "value");
+    }
+    let texts = texts(blocks);
+    match texts.as_slice() {
+        [only] if blocks.len() == 1 => {
+            let trimmed = only.trim();
+            let is_json = trimmed.starts_with(['{', '[']);
+            let parsed = is_json.then(|| RawValue::from_string(trimmed.to_owned()).ok()).flatten();
+            parsed.map_or_else(|| raw(&json!({ "text": only })), |parsed| as_object(&parsed, "value"))
+        }
+        all if all.len() == blocks.len() && !all.is_empty() => raw(&json!({ "items": all })),
+        all => {
+            // Pictures and sound are in the content; here they are only counted.
+            let others = blocks.len() - all.len();
+            raw(&json!({ "text": all.join("\n"), "otherBlocks": others }))
+        }
+    }
+}
+
+fn as_object(value: &RawValue, otherwise: &str) -> Box<RawValue> {
+    let mut object = Fields::default();
+    match value.get().bytes().next() {
+        Some(b'{') => return value.to_owned(),
+        Some(b'[') => object.set("items", value.to_owned()),
+        _ => object.set(otherwise, value.to_owned()),
+    }
+    raw(&object)
+}
+
+fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
+    let text = |block: &RawValue| {
+        let block = Fields::parse(Some(block)).ok()?;
+        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
+    };
+    blocks.iter().filter_map(|block| text(block)).collect()
+}
+
+fn alternative(tool: &Tool, bytes: usize) -> Value {
+    json!({ "tool": tool.id.as_str(), "description": described(tool, bytes) })
+}
+
+/// Offers tools in a question, each with the reason why it may be meant.
+pub(super) fn offer(snapshot: &Snapshot, offered: &[usize], reasons: Option<&Decision>) -> Vec<Value> {
+    let entry = |position: &usize| {
+        let mut entry = alternative(&snapshot.catalog.tools()[*position], TELLING);
+        let candidate =
+            reasons.and_then(|decision| decision.candidates.iter().find(|it| it.position == *position));
+        if let Some(reason) = candidate.and_then(|candidate| candidate.reasons.first()) {
+            entry["reason"] = json!(reason);
+        }
+        entry
+    };
+    offered.iter().map(entry).collect()
+}
+
+/// Lists offered tools as numbered lines.
+pub(super) fn numbered(tools: &[&Tool]) -> String {
+    let mut lines = String::new();
+    for (at, tool) in tools.iter().enumerate() {
+        let _ = write!(lines, "\n{}. {}: {}", at + 1, tool.id.as_str(), described(tool, TELLING));
+    }
+    lines
+}
+
+/// Shows a candidate with everything that is needed to call it.
+pub(super) fn candidate(tool: &Tool, probability: f32, reasons: &[String]) -> Box<RawValue> {
+    let mut entry = Fields::default();
+    entry.set("tool", raw(&tool.id.as_str()));
+    entry.set("description", raw(&described(tool, 4 * TELLING)));
+    entry.set("probability", raw(&rounded(f64::from(probability))));
+    entry.set("reasons", raw(&reasons));
+    entry.set("inputSchema", schema(tool));
+    raw(&entry)
+}
+
+/// Returns a tool's input schema as its server wrote it.
+pub(super) fn schema(tool: &Tool) -> Box<RawValue> {
+    let definition = Fields::parse(Some(&tool.definition)).unwrap_or_default();
+    match definition.get("inputSchema") {
+        Some(schema) if schema.get().len() <= MOST_SCHEMA => schema.to_owned(),
+        Some(_) => {
+            let names: Vec<&str> = tool.parameters.iter().map(|it| it.name.as_str()).collect();
+            raw(
+                &json!({ "type": "object", "description": format!("too large to show; parameters: {}", names.join(", ")) }),
+            )
+        }
+        None => raw(&json!({ "type": "object" })),
+    }
+}
+
+/// Shows everything that a decision was made from.
+pub(super) fn explanation(snapshot: &Snapshot, decision: &Decision) -> Value {
+    let candidates: Vec<Value> = decision
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let signals = Signal::ALL.iter().map(|signal| (*signal, candidate.signals[*signal as usize]));
+            let told: serde_json::Map<String, Value> = signals
+                .filter(|(_, value)| *value != 0.0)
+                .map(|(signal, value)| (signal.name().to_owned(), json!(rounded(f64::from(value)))))
+                .collect();
+            json!({
+                "tool": snapshot.catalog.tools()[candidate.position].id.as_str(),
+                "score": rounded(f64::from(candidate.score)),
+                "probability": rounded(f64::from(candidate.probability)),
+                "reasons": candidate.reasons,
+                "signals": told,
+                "sameAs": candidate.twin_of.map(|at| snapshot.catalog.tools()[at].id.as_str()),
+            })
+        })
+        .collect();
+    json!({ "intent": decision.intent, "judgement": decision.judgement, "candidates": candidates })
+}
+
+/// A tool's purpose in a few words: what its name says, as people write it.
+pub(super) fn purpose(tool: &Tool) -> String {
+    match &tool.title {
+        Some(title) if !title.is_empty() && title.chars().count() <= 48 => title.clone(),
+        _ => {
+            let words = tool.name.replace(['_', '-'], " ");
+            let mut chars = words.chars();
+            let first = chars.next().map(char::to_uppercase);
+            first.into_iter().flatten().chain(chars).collect()
+        }
+    }
+}
+
+fn described(tool: &Tool, bytes: usize) -> String {
+    let description = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = description.split_inclusive(". ").next().unwrap_or_default().trim();
+    let text = if sentence.is_empty() { purpose(tool) } else { sentence.to_owned() };
+    shortened(&text, bytes)
+}
+
+/// Cuts a text to a number of bytes.
+pub(super) fn shortened(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = (0..=bytes.saturating_sub(3)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+pub(super) fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolyard_core::catalog::{Advertised, Bounds, Catalog};
+
+    fn result_of(result: &Value) -> Value {
+        let mut reply = Reply::new(&["a__b"], 0.9123);
+        reply.result(&raw(result));
+        serde_json::from_str(reply.finish().get()).unwrap()
+    }
+
+    #[test]
+    fn r1_whatever_a_tool_answers_becomes_an_object() {
+        let text = |texts: &[&str]| {
+            let blocks: Vec<Value> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+            result_of(&json!({"content": blocks}))["structuredContent"]["result"].clone()
+        };
+        assert_eq!(text(&["plain"]), json!({"text": "plain"}));
+        assert_eq!(text(&["[1, 2]"]), json!({"items": [1, 2]}));
+        assert_eq!(text(&["{\"a\": 1}"]), json!({"a": 1}));
+        assert_eq!(text(&["{broken"]), json!({"text": "{broken"}));
+        assert_eq!(text(&["a", "b"]), json!({"items": ["a", "b"]}));
+        assert_eq!(text(&[]), json!({"text": "", "otherBlocks": 0}));
+        let picture = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+        let whole = result_of(&json!({"content": [picture, {"type": "text", "text": "t"}]}));
+        assert_eq!(whole["structuredContent"]["result"], json!({"text": "t", "otherBlocks": 1}));
+        assert_eq!(whole["content"][1], picture);
+        let own = result_of(&json!({"content": [], "structuredContent": {"n": 1}, "_meta": {"k": 1}}));
+        assert_eq!(own["structuredContent"]["result"], json!({"n": 1}));
+        assert_eq!(own["_meta"], json!({"k": 1}));
+        assert_eq!(own["structuredContent"]["confidence"], 0.912);
+    }
+
+    #[test]
+    fn r1_beside_a_result_little_is_said_even_of_long_names() {
+        let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 9999, nesting: 9 };
+        let long = |at: usize| {
+            let name = format!("a_name_that_is_as_long_as_names_may_be_and_then_more_{at}");
+            raw(&json!({"name": name, "description": "説明文が長い".repeat(99)}))
+        };
+        let listed = Advertised { server: "server".into(), tools: (0..4).map(long).collect() };
+        let (catalog, _) = Catalog::gather([(listed, bounds)]);
+        let (first, others) = catalog.tools().split_first().unwrap();
+        let mut reply = Reply::new(&[first.id.as_str()], 0.123_456);
+        reply.alternatives(others);
+        reply.set("needsClarification", &false);
+        reply.say(&format!("[{}, confidence 0.12]", first.id.as_str()));
+        assert!(reply.finish().get().len() < 4 * 200);
+    }
+
+    #[test]
+    fn r8_a_tool_that_fails_says_so_in_the_answer() {
+        let failed =
+            result_of(&json!({"content": [{"type": "text", "text": "no such file"}], "isError": true}));
+        assert_eq!(failed["isError"], true);
+        assert_eq!(failed["structuredContent"]["error"], "no such file");
+    }
+
+    #[test]
+    fn r17_texts_are_cut_between_characters() {
+        assert_eq!(shortened("äöüäöü", 8), "äö…");
+        assert_eq!(shortened("short", 8), "short");
+        assert_eq!(shortened("ä", 1), "…");
+    }
+}
