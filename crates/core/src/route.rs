@@ -69,6 +69,17 @@ pub struct Limits {
     pub confidence: f64,
     /// Candidates returned at most.
     pub candidates: usize,
+    /// Whether candidates say why they fit.
+    pub reasons: Reasons,
+}
+
+/// Whether candidates say why they fit, which takes longer than ranking them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reasons {
+    /// Each says why.
+    Given,
+    /// Only the order counts.
+    LeftOut,
 }
 
 /// How tools are ranked.
@@ -146,7 +157,7 @@ pub fn route(
     let mut candidates = ranked;
     candidates.truncate(limits.candidates.max(1));
     mark_twins(index, catalog, &mut candidates);
-    if let Profile::Fitted(weights) = profile {
+    if let (Profile::Fitted(weights), Reasons::Given) = (profile, limits.reasons) {
         reason::explain(index, catalog, (request.task, &comparison, weights), &mut candidates);
     }
     let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, limits);

@@ -11,7 +11,9 @@ use serde_json::value::to_raw_value;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::index::Index;
 use toolyard_core::metadata::{Knowledge, Library};
-use toolyard_core::route::{self, Decision, Limits, Profile, Request, Sense, Situation, Standing, Verdict};
+use toolyard_core::route::{
+    self, Decision, Limits, Profile, Reasons, Request, Sense, Situation, Standing, Verdict,
+};
 use toolyard_core::tool::Effect;
 
 use super::bm25::Bm25;
@@ -133,7 +135,7 @@ impl Yard {
     }
 
     fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
-        let limits = Limits { confidence: way.threshold, candidates: MOST };
+        let limits = Limits { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
         let decision = self.decide(task, way, limits);
         let first = decision.candidates.first().map(|candidate| self.index.knowledge.of(candidate.position));
         let is_destructive = first.is_some_and(|facts| facts.effect == Effect::Destroy);
@@ -173,7 +175,7 @@ impl Yard {
 
     /// Returns how long a decision takes, in microseconds: the median over a sample, on one core.
     pub(super) fn median_us(&self, cases: &[Case], way: &Way) -> f64 {
-        let limits = Limits { confidence: way.threshold, candidates: OFFERED };
+        let limits = Limits { confidence: way.threshold, candidates: OFFERED, reasons: Reasons::LeftOut };
         let step = cases.len().div_ceil(SAMPLE).max(1);
         let mut times: Vec<f64> = cases
             .iter()

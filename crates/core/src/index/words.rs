@@ -139,6 +139,12 @@ impl Words {
         self.terms.get(term).copied()
     }
 
+    /// Whether a tool has a term in any of its fields.
+    pub(crate) fn has(&self, position: usize, term: u32) -> bool {
+        // Tools are read in order, so each list of postings is sorted by tool.
+        self.postings_of(term).binary_search_by(|(tool, _)| (*tool as usize).cmp(&position)).is_ok()
+    }
+
     /// Returns the terms of a tool's name.
     pub(crate) fn name_terms(&self, position: usize) -> &[u32] {
         &self.name_terms[self.name_starts[position] as usize..self.name_starts[position + 1] as usize]

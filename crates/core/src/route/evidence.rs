@@ -58,17 +58,22 @@ impl Evidence {
     }
 
     pub(super) fn fit(self, tool: &Tool) -> Fit {
+        let (mut takes, mut requires) = ([false; KINDS.len()], [false; KINDS.len()]);
+        for parameter in &tool.parameters {
+            if let Some(kind) = needs(parameter) {
+                takes[kind as usize] = true;
+                requires[kind as usize] |= parameter.required;
+            }
+        }
+        let held = self.held.iter().filter(|held| **held).count().max(1) as f32;
         let mut fit = Fit::default();
-        let held = KINDS.iter().filter(|kind| self.held[**kind as usize]).count();
         for kind in KINDS {
             let is_held = self.held[kind as usize];
-            let takes = |required: bool| {
-                tool.parameters.iter().any(|it| it.required == required && needs(it) == Some(kind))
-            };
-            if is_held && (takes(true) || takes(false)) {
-                fit.taken += 1.0 / held as f32;
+            if is_held && takes[kind as usize] {
+                fit.taken += 1.0 / held;
             }
-            if !is_held && matches!(kind, Kind::Url | Kind::Path | Kind::Email | Kind::Code) && takes(true) {
+            // Numbers are often meant without being said.
+            if !is_held && requires[kind as usize] && kind != Kind::Number {
                 fit.missing += 1.0;
             }
         }

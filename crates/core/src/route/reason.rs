@@ -9,6 +9,8 @@ use crate::text::terms;
 
 /// More reasons than this are noise.
 const MAX_REASONS: usize = 4;
+/// Words of a request that are looked at for a reason.
+const MAX_WORDS: usize = 60;
 /// What adds less than this to a score is no reason.
 const WORTH_SAYING: f32 = 0.15;
 
@@ -39,7 +41,7 @@ pub(super) fn explain(
             let value = candidate.signals[signal as usize];
             let reason = match signal {
                 Signal::Words | Signal::Gloss | Signal::Name if added > 0.0 => {
-                    shared(index, candidate.position, task, tool)
+                    shared(index, candidate.position, task)
                 }
                 Signal::Phrase if added > 0.0 => nearest(index, candidate.position, task),
                 Signal::Named if value > 0.0 => Some(format!("names {}", tool.server)),
@@ -81,15 +83,11 @@ fn whole(signal: Signal) -> Signal {
 }
 
 /// The words that request and tool share, as the request writes them.
-fn shared(index: &Index, position: usize, task: &str, tool: &crate::tool::Tool) -> Option<String> {
-    let parameters = tool.parameters.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(" ");
-    let note = index.knowledge.of(position).note.as_deref();
-    let keywords = note.map(|note| note.keywords.join(" ")).unwrap_or_default();
-    let own =
-        terms(&format!("{} {} {} {parameters} {keywords}", tool.server, tool.name, tool.description), 400);
+fn shared(index: &Index, position: usize, task: &str) -> Option<String> {
     let mut said: Vec<&str> = Vec::new();
-    for word in task.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let is_shared = terms(word, 2).iter().any(|term| own.contains(term));
+    let words = task.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    for word in words.take(MAX_WORDS) {
+        let is_shared = index.words.query_terms(word).iter().any(|term| index.words.has(position, *term));
         if is_shared && said.len() < 5 && !said.contains(&word) {
             said.push(word);
         }

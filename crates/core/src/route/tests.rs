@@ -57,7 +57,7 @@ impl Desk {
     }
 
     fn decide_in(&self, task: &str, situation: &Situation) -> Decision {
-        let limits = Limits { confidence: 0.7, candidates: 5 };
+        let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
         let how = (Profile::Fitted(Weights::builtin()), limits);
         route(&self.index, &self.catalog, Request { task, sense: None }, situation, how)
     }
@@ -230,7 +230,7 @@ fn r5_what_the_caller_may_not_use_is_no_candidate() {
 fn r6_the_seeds_weights_are_a_profile() {
     let desk = Desk::of(DESK);
     let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-    let limits = Limits { confidence: 0.7, candidates: 5 };
+    let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
     let seeded = |task| {
         let request = Request { task, sense: None };
         route(&desk.index, &desk.catalog, request, &situation, (Profile::Seed, limits))

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use toolyard_core::route::{self, Decision, Limits, Profile, Request, Sense, Situation, Standing, Weights};
+use toolyard_core::route::{
+    self, Decision, Limits, Profile, Reasons, Request, Sense, Situation, Standing, Weights,
+};
 use toolyard_core::tool::Tool;
 
 use super::Hub;
@@ -67,7 +69,12 @@ impl Hub {
         if let Some(known) = known {
             return known;
         }
-        let decision = Arc::new(make(&scene, snapshot, &key, self.sense(snapshot, &key.task).as_ref()));
+        let decision = Arc::new(make(
+            &scene,
+            snapshot,
+            &key,
+            (self.sense(snapshot, &key.task).as_ref(), Reasons::Given),
+        ));
         if start.elapsed() > routing.performance.max_routing_time {
             self.memory.cache.count_late();
             tracing::debug!("choosing a tool took {:?}", start.elapsed());
@@ -90,7 +97,8 @@ impl Hub {
             candidates: limit,
             world: World { snapshot: snapshot.number, settings: scene.settings },
         };
-        let decision = make(&scene, snapshot, &key, self.sense(snapshot, &key.task).as_ref());
+        let decision =
+            make(&scene, snapshot, &key, (self.sense(snapshot, &key.task).as_ref(), Reasons::LeftOut));
         let mut found: Vec<(usize, f32)> =
             decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
         // Who asks for many gets what shares fewer words, too.
@@ -141,10 +149,16 @@ impl Hub {
 }
 
 /// Decides; everything that it depends on is in the scene, the snapshot and the key.
-fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, sense: Option<&Sense>) -> Decision {
+fn make(
+    scene: &Scene,
+    snapshot: &Snapshot,
+    key: &Key,
+    (sense, reasons): (Option<&Sense>, Reasons),
+) -> Decision {
     let standing = |tool: &Tool| scene.standing(tool, &key.servers, &key.recent);
     let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
-    let limits = Limits { confidence: scene.config.routing.confidence_threshold, candidates: key.candidates };
+    let confidence = scene.config.routing.confidence_threshold;
+    let limits = Limits { confidence, candidates: key.candidates, reasons };
     let request = Request { task: &key.task, sense };
     route::route(snapshot.index(), &snapshot.catalog, request, &situation, (scene.profile(), limits))
 }
