@@ -162,11 +162,11 @@ fn behind(own: &Added, first: &Added) -> String {
     if apart.is_empty() { apart } else { format!("behind in {apart}") }
 }
 
-/// Names the strongest; a signal and its share of the best are one thing to a person.
+/// Names the strongest; a signal, its sum and its share of the best are one thing to a person.
 fn listed(added: impl Iterator<Item = (Signal, f32)>) -> String {
     let mut sums: Vec<(&str, f32)> = Vec::new();
     for (signal, added) in added {
-        let name = signal.name().trim_end_matches("-share");
+        let name = signal.name().trim_end_matches("-share").trim_end_matches("-sum");
         match sums.iter_mut().find(|(known, _)| *known == name) {
             Some((_, sum)) => *sum += added,
             None => sums.push((name, added)),
