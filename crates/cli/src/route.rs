@@ -29,7 +29,7 @@ use person::Person;
 /// elsewhere the question is printed. What a tool cannot take back is run only with `--yes` or after you agreed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  toolyard route what time is it in Tokyo --arg zone=Tokyo
+  toolyard route search my notes for the garden --arg query=garden
   toolyard route --explain --dry-run \"find my notes about the garden\"
   toolyard route \"search notes\" --server notes --arg query=garden
   toolyard route --json \"delete the old plan\" | jq .question

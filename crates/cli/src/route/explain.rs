@@ -63,7 +63,7 @@ pub(super) fn words(way: &Way<'_>) -> String {
         ]
     });
     let header = &["tool", "belief", "why"];
-    text += &format!("\n{}\n", output::grid(Layout { header, ..Layout::default() }, rows.collect()));
+    text += &format!("\n{}\n\n", output::grid(Layout { header, ..Layout::default() }, rows.collect()));
     text
 }
 
@@ -145,7 +145,8 @@ fn added(candidate: &Candidate, weights: &[f32; Signal::ALL.len()]) -> Added {
 }
 
 fn shares(own: &Added) -> String {
-    listed(own.iter().copied())
+    let shares = listed(own.iter().copied());
+    if shares.is_empty() { shares } else { format!("adds {shares}") }
 }
 
 /// In what a tool falls behind the first.
@@ -153,18 +154,25 @@ fn behind(own: &Added, first: &Added) -> String {
     let of = |added: &Added, signal: Signal| {
         added.iter().find(|(known, _)| *known == signal).map_or(0.0, |(_, added)| *added)
     };
-    let mut apart: Added = Signal::ALL
+    let apart = Signal::ALL
         .into_iter()
         .map(|signal| (signal, of(own, signal) - of(first, signal)))
-        .filter(|(_, apart)| *apart < 0.0)
-        .collect();
-    apart.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let apart = listed(apart.into_iter());
+        .filter(|(_, apart)| *apart < 0.0);
+    let apart = listed(apart);
     if apart.is_empty() { apart } else { format!("behind in {apart}") }
 }
 
+/// Names the strongest; a signal, its sum and its share of the best are one thing to a person.
 fn listed(added: impl Iterator<Item = (Signal, f32)>) -> String {
-    let worth = added.filter(|(_, added)| added.abs() >= WORTH_SAYING).take(MOST);
-    let shown: Vec<String> = worth.map(|(signal, added)| format!("{} {added:+.1}", signal.name())).collect();
-    shown.join(", ")
+    let mut sums: Vec<(&str, f32)> = Vec::new();
+    for (signal, added) in added {
+        let name = signal.name().trim_end_matches("-share").trim_end_matches("-sum");
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += added,
+            None => sums.push((name, added)),
+        }
+    }
+    sums.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let worth = sums.into_iter().filter(|(_, sum)| sum.abs() >= WORTH_SAYING).take(MOST);
+    worth.map(|(name, sum)| format!("{name} {sum:+.1}")).collect::<Vec<_>>().join(", ")
 }

@@ -221,7 +221,7 @@ fn write_post(place: &Place) {
         place,
         "post/no_tool_fits.jsonl.gz",
         &[
-            json!({ "text": "wash my bicycle" }),
+            json!({ "text": "qwertz asdfgh yxcvbn" }),
             json!({ "text": "weather forecast for Paris", "candidates": ["zorblat"] }),
         ],
     );
@@ -249,7 +249,7 @@ fn write_desk(place: &Place) {
         ),
         task("multi", "en", "read the text of a file", json!([["files__read_file"], ["files__gone"]])),
         task("vague", "en", "something", json!([])),
-        task("unanswerable", "en", "wash my bicycle", json!([])),
+        task("unanswerable", "en", "qwertz asdfgh yxcvbn", json!([])),
     ];
     let lines: Vec<String> = tasks.iter().map(Value::to_string).collect();
     place.write("desk/sets/desk/catalog.json", &catalog.to_string());

@@ -69,15 +69,18 @@ fn r7_what_no_tool_can_do_is_declined() {
 #[test]
 fn c3_what_cannot_be_taken_back_needs_a_yes() {
     let place = Place::with(BOLD);
-    insta::assert_snapshot!(masked(&place.run(&["route", "exits without an answer"])), @"
+    let own =
+        r#"{"server": "good", "tools": {"die": {"examples": ["pull the plug"], "keywords": ["plug"]}}}"#;
+    place.write("config/toolyard/metadata/good.json", own);
+    insta::assert_snapshot!(masked(&place.run(&["route", "pull the plug"])), @"
     Would run good__die ([N]% sure), which cannot be taken back.
     [stderr]
     Nothing was run: say the same again with --yes.
     [exit 3]
     ");
-    let (held, exit) = place.json(&["route", "exits without an answer", "--json"]);
+    let (held, exit) = place.json(&["route", "pull the plug", "--json"]);
     assert_eq!((exit, &held["verdict"], &held["tool"]), (3, &"ask".into(), &"good__die".into()), "{held}");
-    let ran = place.run(&["route", "exits without an answer", "--yes"]);
+    let ran = place.run(&["route", "pull the plug", "--yes"]);
     assert!(ran.contains("it exited with code 9"), "{ran}");
 }
 
