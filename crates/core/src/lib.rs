@@ -5,3 +5,4 @@
 pub mod tool; //    one tool, and the name it goes by
 pub mod catalog; // every tool we know, as one immutable value
 pub mod index; //   words over the catalog
+pub mod embed; //   text to vector, with the encoder inside
