@@ -2,10 +2,11 @@
 //!
 //! Data flows down this list. A module may use the modules above it, never below.
 
-pub mod text; //     words and terms, as they are compared
 pub mod tool; //     one tool, and the name it goes by
+pub mod text; //     words and terms, as they are compared
 pub mod catalog; //  every tool we know, as one immutable value
 pub mod lexicon; //  what words mean in many languages
 pub mod metadata; // what is known of a tool beyond its listing
+pub mod embed; //    text to vector, with the encoder inside
 pub mod index; //    words, phrasings and names over the catalog
 pub mod route; //    a request becomes a decision, with reasons

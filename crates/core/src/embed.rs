@@ -1,0 +1,175 @@
+//! Text to vector, with the encoder inside.
+//!
+//! A BERT-type sentence encoder in whole numbers of eight bits. The weights come in as bytes and stay where
+//! they are. The same text gives the same vector, to the bit, on every processor: the fast paths compute the
+//! same integers as the plain one, and sums of floats run in one order everywhere.
+
+mod format;
+mod math;
+mod network;
+mod pack;
+mod safetensors;
+mod simd;
+mod step;
+mod tile;
+mod vector;
+mod wordpiece;
+
+use std::fmt;
+
+use format::Contents;
+use network::Network;
+use simd::Path;
+use wordpiece::WordPiece;
+
+pub use vector::{Embedding, Packed, Vectors};
+
+/// A sentence encoder that is ready to use.
+pub struct Encoder {
+    /// The file, which the network points into.
+    file: Box<dyn AsRef<[u8]> + Send + Sync>,
+    name: String,
+    key: String,
+    dims: usize,
+    max_tokens: usize,
+    words: WordPiece,
+    network: Network,
+    path: Path,
+}
+
+/// Why bytes are not an encoder, or a vector does not belong to it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is some other file.
+    #[error("this is no encoder file")]
+    Magic,
+    /// Something should lie behind the end.
+    #[error("the file ends too early")]
+    Truncated,
+    /// The header, `config.json` or `tokenizer.json` cannot be read.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// A size is zero or too large.
+    #[error("`{what}` is {size}; it must be between 1 and {most}")]
+    Size {
+        /// The name of the size.
+        what: &'static str,
+        /// What it is.
+        size: usize,
+        /// What it may be.
+        most: usize,
+    },
+    /// The heads cannot share the width evenly.
+    #[error("{heads} heads cannot share a width of {hidden}")]
+    Heads {
+        /// The width.
+        hidden: usize,
+        /// The number of heads.
+        heads: usize,
+    },
+    /// A tensor is not there.
+    #[error("tensor `{name}` is missing")]
+    Missing {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// A tensor has another shape or kind than the others suggest.
+    #[error("tensor `{name}` does not fit the model")]
+    Shape {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// A tensor holds something that is not a usable number.
+    #[error("tensor `{name}` holds a number that cannot be computed with")]
+    Numbers {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// The vocabulary cannot be used.
+    #[error("the vocabulary cannot be used: {0}")]
+    Vocabulary(&'static str),
+    /// It is a kind of model that this encoder is not.
+    #[error("`{what}` is `{found}`, which is not supported")]
+    Unsupported {
+        /// The name of the property.
+        what: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// Stored bytes are not a vector.
+    #[error("the stored bytes are no vector")]
+    Packed,
+    /// A vector comes from another model.
+    #[error("a vector of {found} numbers where there are {expected} in each")]
+    Dims {
+        /// How many numbers the others have.
+        expected: usize,
+        /// How many it has.
+        found: usize,
+    },
+}
+
+impl Encoder {
+    /// Opens a file of the format `TYENC001`.
+    ///
+    /// The bytes may be part of the program, mapped from a file or owned; they are not copied. Loading them is
+    /// fastest if they begin at a multiple of 64.
+    pub fn open(file: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self, Error> {
+        let bytes = file.as_ref();
+        let contents = Contents::read(bytes)?;
+        let words = WordPiece::new(contents.vocabulary()?, contents.header.casing())?;
+        if words.len() != contents.header.vocab {
+            return Err(Error::Vocabulary("it has another number of tokens than the model"));
+        }
+        let network = Network::read(&contents, bytes)?;
+        let header = contents.header;
+        Ok(Self {
+            key: format!("{}-{}", header.name, header.digest),
+            name: header.name,
+            dims: header.hidden,
+            max_tokens: header.max_tokens,
+            words,
+            network,
+            path: Path::detect(),
+            file: Box::new(file),
+        })
+    }
+
+    /// Reads the files of a BERT-type sentence encoder: `model.safetensors`, `tokenizer.json` or `vocab.txt`,
+    /// and `config.json`.
+    ///
+    /// The vector of a text is the mean of its tokens' vectors, as all-MiniLM-L6-v2 wants it.
+    pub fn from_parts(safetensors: &[u8], tokenizer: &str, config: &str) -> Result<Self, Error> {
+        Self::open(pack::pack(safetensors, tokenizer, config)?)
+    }
+
+    /// Returns the meaning of a text; what is beyond the limit of tokens does not count.
+    pub fn encode(&self, text: &str) -> Embedding {
+        let ids = self.words.ids(text, self.max_tokens);
+        Embedding::new(self.network.embed(self.path, (*self.file).as_ref(), &ids))
+    }
+
+    /// Returns the name of the model.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns what tells the vectors of this model from those of any other, also of the same name.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns how many numbers a vector has.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder").field("key", &self.key).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
