@@ -16,11 +16,12 @@ use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::tool::Tool;
 
+pub use crate::index::Sense;
 pub use confidence::{Judgement, Trait, Traits};
 pub use intent::Intent;
 pub use question::Question;
-pub use signals::{Sense, Signal, Signals};
-pub use weights::{Gate, Weights};
+pub use signals::{Signal, Signals};
+pub use weights::{Gate, Table, Weights};
 
 use signals::Comparison;
 
@@ -100,6 +101,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The probability that the first candidate is right.
     pub confidence: f64,
+    /// How much each signal counted.
+    pub counts: Signals,
     /// What was judged besides.
     pub judgement: Judgement,
     /// The tools that may be meant, likeliest first.
@@ -143,25 +146,36 @@ pub fn route(
     (profile, limits): (Profile, Limits),
 ) -> Decision {
     let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let counts = match profile {
+        Profile::Fitted(weights) => weights.for_query(&comparison.query),
+        Profile::Seed => [0.0; Signal::ALL.len()],
+    };
     let (scores, temper) = match profile {
-        Profile::Fitted(weights) => (weights.scores(&comparison), 1.0),
+        Profile::Fitted(_) => (weights::scores(&comparison, &counts), 1.0),
         // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
         Profile::Seed => (seed::scores(index, catalog, &comparison), 12.0),
     };
     let ranked = rank(index, &comparison, &scores, temper);
     let traits = confidence::traits(&comparison, &ranked);
     let judgement = match profile {
-        Profile::Fitted(weights) => weights.judge(&traits),
+        Profile::Fitted(weights) => weights.judge(&comparison.query, &traits),
         Profile::Seed => seed::judge(&ranked, &comparison.intent),
     };
     let mut candidates = ranked;
     candidates.truncate(limits.candidates.max(1));
     mark_twins(index, catalog, &mut candidates);
-    if let (Profile::Fitted(weights), Reasons::Given) = (profile, limits.reasons) {
-        reason::explain(index, catalog, (request.task, &comparison, weights), &mut candidates);
+    if let (Profile::Fitted(_), Reasons::Given) = (profile, limits.reasons) {
+        reason::explain(index, catalog, (request.task, &counts), &mut candidates);
     }
     let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, limits);
-    Decision { intent: comparison.intent, verdict, confidence: judgement.right, judgement, candidates }
+    Decision {
+        intent: comparison.intent,
+        verdict,
+        confidence: judgement.right,
+        counts,
+        judgement,
+        candidates,
+    }
 }
 
 /// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
@@ -186,7 +200,8 @@ pub fn traits(
     weights: &Weights,
 ) -> (Option<usize>, Traits) {
     let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
-    let ranked = rank(index, &comparison, &weights.scores(&comparison), 1.0);
+    let ranked =
+        rank(index, &comparison, &weights::scores(&comparison, &weights.for_query(&comparison.query)), 1.0);
     let traits = confidence::traits(&comparison, &ranked);
     (ranked.first().map(|first| first.position), traits)
 }

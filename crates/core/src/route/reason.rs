@@ -1,7 +1,7 @@
 //! Why a tool fits, in words that a person can check.
 
-use super::signals::{Comparison, Signal};
-use super::{Candidate, Weights};
+use super::Candidate;
+use super::signals::{Signal, Signals};
 use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::lexicon::Categories;
@@ -18,14 +18,13 @@ const WORTH_SAYING: f32 = 0.15;
 pub(super) fn explain(
     index: &Index,
     catalog: &Catalog,
-    (task, comparison, weights): (&str, &Comparison, &Weights),
+    (task, counts): (&str, &Signals),
     candidates: &mut [Candidate],
 ) {
-    let weights = weights.for_query(&comparison.query);
     for candidate in candidates {
         let mut adds: Vec<(Signal, f32)> = Vec::new();
         for signal in Signal::ALL {
-            let added = candidate.signals[signal as usize] * weights[signal as usize];
+            let added = candidate.signals[signal as usize] * counts[signal as usize];
             // A value and its share of the best are one reason.
             let kept = whole(signal);
             match adds.iter_mut().find(|(known, _)| *known == kept) {

@@ -3,7 +3,7 @@
 use super::evidence::Evidence;
 use super::{Intent, Situation, Standing};
 use crate::catalog::Catalog;
-use crate::index::Index;
+use crate::index::{Index, Sense};
 use crate::lexicon::{Action, Categories, Language, Reading};
 use crate::text::terms;
 use crate::tool::Effect;
@@ -143,15 +143,6 @@ impl Signal {
 /// The value of every signal for one tool.
 pub type Signals = [f32; Signal::ALL.len()];
 
-/// How alike request and tools are in meaning, by position; made by an encoder.
-#[derive(Clone, Debug, Default)]
-pub struct Sense {
-    /// Between the request and each tool's text.
-    pub tools: Vec<f32>,
-    /// Between the request and the nearest of each tool's phrasings; 0 where there is none.
-    pub phrases: Vec<f32>,
-}
-
 /// A request, compared with every tool that may be meant.
 #[derive(Debug)]
 pub(super) struct Comparison {
@@ -171,6 +162,8 @@ pub(super) struct Query {
     pub(super) is_foreign: f32,
     /// The share of its words that some tool has.
     pub(super) coverage: f32,
+    /// Whether meanings are compared.
+    pub(super) has_sense: bool,
     /// How many different terms it has.
     pub(super) terms: usize,
 }
@@ -227,6 +220,7 @@ pub(super) fn compare(
     let query = Query {
         is_foreign: f32::from(intent.language != Language::En),
         coverage: known as f32 / said.len().max(1) as f32,
+        has_sense: sense.is_some(),
         terms: said.len(),
     };
     let (mut tools, standings): (Vec<usize>, Vec<Standing>) = found
