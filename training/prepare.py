@@ -148,6 +148,8 @@ def read_requests(args, index, forbidden):
             add(row["dataset"], (row["dataset"], row["tool"]), text, "public", "en")
     for path in sorted(args.data.glob("*.jsonl")):
         for row in lines(path):
+            if "tool" not in row:
+                continue
             style = row.get("style") or ("foreign" if row.get("lang", "en") != "en" else "plain")
             negatives = row.get("not") or []
             negatives = [negatives] if isinstance(negatives, str) else negatives
@@ -163,7 +165,7 @@ def dev_catalogs(tools, requests, groups, held):
     for i, tool in enumerate(tools):
         if tool["source"] == "mcp" and tool["server"] in held:
             by_server[tool["server"]].append(i)
-    asked = Counter(tools[r["tool"]]["server"] for r in requests if tools[r["tool"]]["source"] == "mcp")
+    asked = Counter(tools[r["tool"]]["server"] for r in requests if r["source"].startswith("written"))
     ordered = sorted(by_server)
     catalogs = []
     for number in range(16):
@@ -190,7 +192,7 @@ def main():
     parser.add_argument("--base", type=Path, required=True, help="folder with all-MiniLM-L6-v2")
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--pieces", type=int, default=5900, help="word pieces added for other languages")
+    parser.add_argument("--pieces", type=int, default=5300, help="word pieces added for other languages")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
 
@@ -213,7 +215,7 @@ def main():
     print(len(tools), "tools;", len(set(groups.values())), "groups of", len(groups), "servers;", len(held), "servers held out")
     print("requests:", dict(Counter(r["source"] for r in requests)))
     print("held-out requests:", len(dev), dict(Counter(r["style"] for r in dev)), dict(Counter(r["lang"] for r in dev)))
-    covered = {r["tool"] for r in dev}
+    covered = {r["tool"] for r in dev if r["source"].startswith("written")}
     print("catalog sizes:", [len(c) for c in catalogs], "requests:", [sum(t in set(c) for t in covered) for c in catalogs])
 
     from vocabulary import extend

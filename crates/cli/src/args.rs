@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man, remove,
-    serve, status,
+    add, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man, metadata,
+    remove, route, serve, status,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -17,11 +17,13 @@ use crate::{
     after_help = "Examples:
   toolyard list                                      every tool of every server
   toolyard find \"what time is it\"                    the tools that fit these words
+  toolyard route \"what time is it\"                   the tool that is meant, run at once
   toolyard call time__current_time zone=Tokyo        run one
   toolyard serve                                     serve them all to an MCP client
 
 Without a configuration the built-in servers `time` and `notes` are there.
-Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake."
+Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake,
+3 a question is open."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -47,6 +49,7 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Serve(serve::Serve),
+    Route(route::Route),
     List(list::List),
     Find(find::Find),
     Describe(describe::Describe),
@@ -59,6 +62,7 @@ pub(crate) enum Command {
     Logs(logs::Logs),
     Status(status::Show),
     Doctor(doctor::Doctor),
+    Metadata(metadata::Metadata),
     Eval(eval::Eval),
     Completions(completions::Completions),
     Man(man::Man),

@@ -1,14 +1,14 @@
 //! Runs a tool.
 
-mod arguments; // from words to what the tool's schema wants
-mod content; //   from the answer to what a person sees
+pub(crate) mod arguments; // from words to what the tool's schema wants
+mod content; //              from the answer to what a person sees
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use toolyard_core::tool::{Tool, clean};
 use toolyard_hub::caller::{Answer, Caller, Client};
@@ -60,7 +60,7 @@ pub(crate) async fn run(common: &Common, asked: &Call) -> Result<(), Failure> {
         };
         let answer = ask(hub, &snapshot, &tool, arguments).await;
         let result = answer.map_err(|error| Failure::new(error.message))?;
-        show(common, asked, &tool, &result)
+        show(common, asked.save.as_deref(), &tool, &result)
     })
     .await
 }
@@ -76,17 +76,13 @@ fn whole_arguments(asked: &Call) -> Result<Option<Box<RawValue>>, Failure> {
         }
         (None, _) => return Ok(None),
     };
-    let not_usable = |why: String| {
-        Failure::usage(format!("the arguments are not a JSON object: {why}"))
-            .hint("write them like '{\"path\": \"a.txt\"}'")
-    };
     // Read once to be sure that it is an object; sent as it was written.
-    serde_json::from_str::<Map<String, Value>>(&text).map_err(|err| not_usable(err.to_string()))?;
-    Ok(Some(RawValue::from_string(text).map_err(|err| not_usable(err.to_string()))?))
+    arguments::read_object(&text)?;
+    Ok(Some(RawValue::from_string(text).expect("it was read")))
 }
 
 /// Calls the tool and shows its progress meanwhile.
-async fn ask(hub: &Hub, snapshot: &Snapshot, tool: &Tool, arguments: Box<RawValue>) -> Answer {
+pub(crate) async fn ask(hub: &Hub, snapshot: &Snapshot, tool: &Tool, arguments: Box<RawValue>) -> Answer {
     let client = Client {
         info: Some(raw(&json!({ "name": "toolyard-cli", "version": env!("CARGO_PKG_VERSION") }))),
         capabilities: Fields::default(),
@@ -124,10 +120,16 @@ fn progress(line: &str) -> Option<String> {
     Some(format!("{}{total}{message}", params["progress"].as_f64()?))
 }
 
-fn show(common: &Common, asked: &Call, tool: &Tool, result: &RawValue) -> Result<(), Failure> {
+/// Shows what a tool answered, as it came with `--json`; what is no text is saved in a folder.
+pub(crate) fn show(
+    common: &Common,
+    save: Option<&Path>,
+    tool: &Tool,
+    result: &RawValue,
+) -> Result<(), Failure> {
     let fields = Fields::parse(Some(result)).unwrap_or_default();
     let failed = fields.read::<bool>("isError").unwrap_or_default();
-    let shown = content::show(tool, &fields, asked.save.as_deref())?;
+    let shown = content::show(tool, &fields, save)?;
     if common.json {
         for saved in shown.saved {
             anstream::eprintln!("saved {}", saved.display());

@@ -32,8 +32,8 @@ use yard::{Model, Yard};
   toolyard eval --without phrase,phrase-share --json | jq .macro
   toolyard eval --no-library --profile seed
 
-Each column: top-1, the first tool is right; recall@5, the share of the needed steps with a right tool among
-the first five; nDCG@10, how early the right tools come. Acting, asking and declining are at the threshold.
+top-1: the first tool is right. recall@5: the share of the needed steps with a right tool among the
+first five. nDCG@10: how early the right tools come. What is acted on depends on the threshold.
 With --json: {\"sets\": [{\"name\", \"tools\", \"queries\", \"top1\", \"recall5\", \"ndcg10\", \"bm25\",
 \"route_us_p50\", \"acted\", \"asked_on_answerable\", \"alternatives\", \"ece\", \"curve\", …}], \"macro\"}")]
 pub(crate) struct Eval {

@@ -12,7 +12,7 @@ use crate::output;
 /// Ends a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// 1: it did not work. 2: it was asked wrongly, by words or by configuration.
+    /// 1: it did not work. 2: it was asked wrongly, by words or by configuration. 3: a question is open.
     exit: u8,
     /// Empty when everything was said already.
     message: String,

@@ -10,6 +10,7 @@ mod settings; //    the settings file as commands change it
 mod reload; //      the settings file as a serving hub watches it
 mod welcome; //     `toolyard` alone
 mod serve; //       the hub as a server
+mod route; //       a wish in plain words
 mod list; //        every tool
 mod find; //        tools by words
 mod describe; //    one tool
@@ -22,6 +23,7 @@ mod login; //       a person's consent
 mod logs; //        what a server said on stderr
 mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
+mod metadata; //    what is known of tools, as files
 mod eval; //        how well requests find their tools
 mod completions; // for shells
 mod man; //         the manual
@@ -94,6 +96,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
     match command {
         None => welcome::run(&common).await,
         Some(Command::Serve(asked)) => serve::run(common, asked).await,
+        Some(Command::Route(asked)) => route::run(&common, &asked).await,
         Some(Command::List(asked)) => list::run(&common, &asked).await,
         Some(Command::Find(asked)) => find::run(&common, &asked).await,
         Some(Command::Describe(asked)) => describe::run(&common, &asked).await,
@@ -106,6 +109,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
+        Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
         Some(Command::Eval(asked)) => eval::run(&common, &asked),
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),

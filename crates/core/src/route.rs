@@ -228,6 +228,9 @@ fn shares_name(index: &Index, a: usize, b: usize) -> bool {
     3 * shared >= 2 * a.len().max(b.len()).max(1)
 }
 
+/// From here on a request counts as vague: better asked once too often than guessed.
+const VAGUE: f64 = 0.3;
+
 /// A vague request is asked about, a clear one that nothing fits is declined.
 fn verdict(
     catalog: &Catalog,
@@ -238,12 +241,13 @@ fn verdict(
 ) -> Verdict {
     let ask = || Verdict::Ask(Question::about(catalog, intent, judgement, candidates));
     if candidates.is_empty() {
-        return if judgement.vague >= 0.5 || intent.keywords.is_empty() { ask() } else { Verdict::Abstain };
+        return if judgement.vague >= VAGUE || intent.keywords.is_empty() { ask() } else { Verdict::Abstain };
     }
-    if judgement.right >= limits.confidence && judgement.vague < 0.5 {
+    let is_clear = judgement.vague < VAGUE;
+    if judgement.right >= limits.confidence && is_clear {
         return Verdict::Act;
     }
-    if judgement.none >= 0.5 && judgement.vague < 0.5 { Verdict::Abstain } else { ask() }
+    if judgement.none >= 0.5 && is_clear { Verdict::Abstain } else { ask() }
 }
 
 #[cfg(test)]

@@ -1,46 +1,72 @@
 //! From `KEY=VALUE` words to the arguments that a tool's schema wants.
 
 use serde_json::{Map, Value};
-use toolyard_core::tool::Tool;
+use toolyard_core::tool::{Parameter, Tool};
 
 use crate::failure::Failure;
 
 /// References and alternatives are followed this deep.
 const STEPS: usize = 8;
 
-/// Reads words into arguments, each typed by the tool's schema.
+/// Reads words into arguments, each typed by the tool's schema; none that is required may be missing.
 pub(super) fn read(tool: &Tool, pairs: &[String]) -> Result<Map<String, Value>, Failure> {
-    let advice = format!("`toolyard describe {}` shows its parameters", tool.id);
+    let arguments = given(tool, pairs)?;
+    let missing: Vec<String> = missing(tool, &arguments).map(described).collect();
+    if !missing.is_empty() {
+        let message = format!("`{}` needs {}", tool.id, missing.join(", "));
+        return Err(Failure::usage(message).hint(advice(tool)));
+    }
+    Ok(arguments)
+}
+
+/// Reads words into arguments, each typed by the tool's schema.
+pub(crate) fn given(tool: &Tool, pairs: &[String]) -> Result<Map<String, Value>, Failure> {
     // A definition that nests deeper than the reader goes leaves every value untyped.
     let definition: Value = serde_json::from_str(tool.definition.get()).unwrap_or_default();
     let schema = Schema { root: &definition["inputSchema"] };
     let mut arguments = Map::new();
     for pair in pairs {
         let Some((key, text)) = pair.split_once('=') else {
-            return Err(Failure::usage(format!("`{pair}` is not KEY=VALUE")).hint(advice));
+            return Err(Failure::usage(format!("`{pair}` is not KEY=VALUE")).hint(advice(tool)));
         };
         let wanted = schema.property(key).ok_or_else(|| no_parameter(tool, key))?;
         let value = wanted
             .read(text, STEPS)
-            .map_err(|why| Failure::usage(format!("`{key}` {why}")).hint(advice.clone()))?;
+            .map_err(|why| Failure::usage(format!("`{key}` {why}")).hint(advice(tool)))?;
         match (arguments.get_mut(key), value) {
             (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
             (Some(_), _) => {
-                return Err(Failure::usage(format!("`{key}` is given twice")).hint(advice));
+                return Err(Failure::usage(format!("`{key}` is given twice")).hint(advice(tool)));
             }
             (None, value) => drop(arguments.insert(key.to_owned(), value)),
         }
     }
-    let missing: Vec<String> = tool
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.required && !arguments.contains_key(&parameter.name))
-        .map(|parameter| format!("{}=… ({})", parameter.name, parameter.kind))
-        .collect();
-    if !missing.is_empty() {
-        return Err(Failure::usage(format!("`{}` needs {}", tool.id, missing.join(", "))).hint(advice));
-    }
     Ok(arguments)
+}
+
+/// Returns what a tool requires and the arguments do not have.
+pub(crate) fn missing<'t>(
+    tool: &'t Tool,
+    arguments: &Map<String, Value>,
+) -> impl Iterator<Item = &'t Parameter> {
+    tool.parameters.iter().filter(|parameter| parameter.required && !arguments.contains_key(&parameter.name))
+}
+
+/// Writes a parameter as it would be given: `text=… (string)`.
+pub(crate) fn described(parameter: &Parameter) -> String {
+    format!("{}=… ({})", parameter.name, parameter.kind)
+}
+
+/// Reads all arguments at once.
+pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, Failure> {
+    serde_json::from_str(text).map_err(|err| {
+        Failure::usage(format!("the arguments are not a JSON object: {err}"))
+            .hint("write them like '{\"path\": \"a.txt\"}'")
+    })
+}
+
+fn advice(tool: &Tool) -> String {
+    format!("`toolyard describe {}` shows its parameters", tool.id)
 }
 
 fn no_parameter(tool: &Tool, key: &str) -> Failure {

@@ -283,8 +283,12 @@ fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     for (at, line) in BufReader::new(bytes).lines().enumerate() {
         let line = line.map_err(|err| unreadable(path, &err.to_string()))?;
         if !line.trim().is_empty() {
-            let value = serde_json::from_str(&line)
-                .map_err(|err| unreadable(path, &format!("line {}: {err}", at + 1)))?;
+            let value = serde_json::from_str(&line).map_err(|err| {
+                // Each line is a text of its own, so its own line number says nothing.
+                let said = err.to_string();
+                let why = said.split(" at line ").next().unwrap_or_default();
+                unreadable(path, &format!("line {}, column {}: {why}", at + 1, err.column()))
+            })?;
             values.push(value);
         }
     }

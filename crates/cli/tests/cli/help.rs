@@ -11,6 +11,7 @@ fn the_overview_shows_every_command() {
 
     Commands:
       serve        Serve all tools to MCP clients, over stdio or HTTP
+      route        Say what you want: finds the tool and runs it, or asks
       list         List every tool, by server
       find         Find tools by what they do, the best first
       describe     Show what a tool does, its parameters and how to call it
@@ -23,6 +24,8 @@ fn the_overview_shows_every_command() {
       logs         Show what a server wrote to its stderr
       status       Show the hubs that run now and the state of their servers
       doctor       Check the configuration and start every server, and say what helps
+      metadata     Write and check what is known of tools beyond what their servers say
+      eval         Measure how well requests find their tools
       completions  Print completions for a shell
       man          Print the manual page of toolyard, or of one command
       help         Print this message or the help of the given subcommand(s)
@@ -38,11 +41,13 @@ fn the_overview_shows_every_command() {
     Examples:
       toolyard list                                      every tool of every server
       toolyard find "what time is it"                    the tools that fit these words
+      toolyard route "what time is it"                   the tool that is meant, run at once
       toolyard call time__current_time zone=Tokyo        run one
       toolyard serve                                     serve them all to an MCP client
 
     Without a configuration the built-in servers `time` and `notes` are there.
-    Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake.
+    Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake,
+    3 a question is open.
     [exit 0]
     "#);
 }
@@ -52,6 +57,7 @@ fn every_command_explains_itself_with_examples() {
     let place = Place::new();
     let commands = [
         "serve",
+        "route",
         "list",
         "find",
         "describe",
@@ -64,12 +70,17 @@ fn every_command_explains_itself_with_examples() {
         "logs",
         "status",
         "doctor",
+        "metadata",
+        "metadata export",
+        "metadata check",
+        "eval",
         "completions",
         "man",
     ];
     let mut reference = String::new();
     for command in commands {
-        let output = place.output(&[command, "--help"]);
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let output = place.output(&words);
         assert!(output.status.success(), "{command}");
         let help = String::from_utf8(output.stdout).unwrap();
         assert!(help.contains("Examples:"), "{command}");

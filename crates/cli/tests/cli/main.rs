@@ -5,6 +5,9 @@ mod place; //     a home of its own for each test
 mod help; //      the reference of the command line
 mod bare; //      with no configuration at all
 mod tools; //     list, find, describe, call on a server
+mod route; //     a wish in plain words
+mod eval; //      how well requests find their tools
+mod metadata; //  what is known of tools, as files
 mod settings; //  add, remove, and files with mistakes
 mod clients; //   import and connect
 mod health; //    status, doctor, logs, login

@@ -17,6 +17,8 @@ pub(crate) struct Data {
     pub(crate) servers: Vec<Server>,
     /// Requests, by the server they are for.
     pub(crate) requests: Vec<Request>,
+    /// Catalogs of public data sets, with requests for their tools.
+    pub(crate) sets: Vec<Set>,
     /// Requests with the text of their tool, for each half of the servers, and from other public data.
     pub(crate) pairs: [Vec<Pair>; 3],
     /// Requests that do not say enough.
@@ -31,6 +33,14 @@ pub(crate) struct Server {
     pub(crate) requests: Vec<usize>,
     /// Whether the library knows it.
     pub(crate) is_known: bool,
+}
+
+/// A catalog of a public data set, with requests and the ids of the tools that each needs.
+pub(crate) struct Set {
+    pub(crate) name: String,
+    /// Id, name and definition of each tool.
+    pub(crate) tools: Vec<(String, String, Server)>,
+    pub(crate) requests: Vec<(String, Vec<String>)>,
 }
 
 pub(crate) struct Request {
@@ -59,9 +69,11 @@ struct Text {
     text: String,
 }
 
-pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path) -> Data {
+pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &HashSet<String>) -> Data {
     let listed: Vec<Listed> = read(&catalogs.join("mcp_registries.jsonl.gz"));
-    let written: Vec<Written> = read(&train.join("written.jsonl.gz"));
+    let mut written: Vec<Written> = read(&train.join("written.jsonl.gz"));
+    written.extend(read::<Written>(&training.join("data/requests.jsonl")));
+    written.retain(|request| !measured.contains(&plain(&request.text)));
     let mut by_server: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for tool in listed {
         by_server.entry(tool.server.clone()).or_default().push(tool);
@@ -85,7 +97,8 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path) -> Data {
     let mut data = Data {
         servers: Vec::new(),
         requests: Vec::new(),
-        pairs: [Vec::new(), Vec::new(), public(train)],
+        sets: sets(train, measured),
+        pairs: [Vec::new(), Vec::new(), public(train, measured)],
         vague: texts(&training.join("data/vague.jsonl")),
         impossible: texts(&training.join("data/impossible.jsonl")),
     };
@@ -135,7 +148,7 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path) -> Data {
 }
 
 /// Pairs of public data sets; long conversations and sets of few tools are thinned out.
-fn public(train: &Path) -> Vec<Pair> {
+fn public(train: &Path, measured: &HashSet<String>) -> Vec<Pair> {
     let tools: Vec<PublicTool> = read(&train.join("tools.jsonl.gz"));
     let texts: HashMap<(String, String), String> = tools
         .into_iter()
@@ -151,6 +164,9 @@ fn public(train: &Path) -> Vec<Pair> {
     pairs
         .into_iter()
         .filter_map(|pair| {
+            if measured.contains(&plain(&pair.query)) {
+                return None;
+            }
             let times = of_tool.entry(pair.tool.clone()).or_default();
             *times += 1;
             let text = texts.get(&(pair.dataset, pair.tool))?;
@@ -159,7 +175,64 @@ fn public(train: &Path) -> Vec<Pair> {
         .collect()
 }
 
-const MAX_PER_TOOL: usize = 40;
+/// The data sets that have more than a few tools, each as one catalog.
+fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
+    let tools: Vec<SetTool> = read(&train.join("tools.jsonl.gz"));
+    let pairs: Vec<PublicPair> = read(&train.join("pairs.jsonl.gz"));
+    let mut sets: BTreeMap<String, Set> = BTreeMap::new();
+    for tool in tools {
+        let name = tool.dataset.clone();
+        let set =
+            sets.entry(name.clone()).or_insert_with(|| Set { name, tools: Vec::new(), requests: Vec::new() });
+        let listed = tool.listed();
+        let server = Server {
+            name: listed.server.clone(),
+            tools: vec![definition(&listed)],
+            requests: Vec::new(),
+            is_known: false,
+        };
+        set.tools.push((listed.id, listed.name, server));
+    }
+    let mut needed: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for pair in pairs.into_iter().filter(|pair| !measured.contains(&plain(&pair.query))) {
+        needed.entry((pair.dataset, pair.query)).or_default().push(pair.tool);
+    }
+    for ((dataset, query), tools) in needed {
+        if let Some(set) = sets.get_mut(&dataset) {
+            set.requests.push((query, tools));
+        }
+    }
+    sets.into_values()
+        .filter(|set| (41..6_000).contains(&set.tools.len()) && set.requests.len() > 100)
+        .collect()
+}
+
+/// Requests that are measured with, by their letters alone: none of them may be learnt from.
+pub(crate) fn measured(folders: &[std::path::PathBuf]) -> HashSet<String> {
+    let mut texts = HashSet::new();
+    let files = ["queries.jsonl.gz", "no_tool_fits.jsonl.gz", "incomplete.jsonl.gz", "tasks.jsonl"];
+    for folder in folders {
+        let inner = std::fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
+        let folders = inner.filter_map(|it| it.ok().map(|it| it.path())).filter(|it| it.is_dir());
+        for path in folders
+            .chain([folder.clone()])
+            .flat_map(|it| files.map(|file| it.join(file)))
+            .filter(|it| it.exists())
+        {
+            for line in read::<serde_json::Value>(&path) {
+                let text = ["text", "task", "query"].iter().find_map(|key| line[*key].as_str());
+                texts.extend(text.map(plain));
+            }
+        }
+    }
+    texts
+}
+
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+const MAX_PER_TOOL: usize = 15;
 
 fn lead(text: &str) -> String {
     text.chars().take(300).collect()
@@ -171,6 +244,23 @@ struct PublicTool {
     id: String,
     name: String,
     description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct SetTool {
+    dataset: String,
+    id: String,
+    server: String,
+    name: String,
+    description: Option<String>,
+    input_schema: Option<Box<RawValue>>,
+}
+
+impl SetTool {
+    fn listed(self) -> Listed {
+        let Self { id, server, name, description, input_schema, .. } = self;
+        Listed { id, server, name, description, input_schema }
+    }
 }
 
 #[derive(Deserialize)]

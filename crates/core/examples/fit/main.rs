@@ -1,8 +1,8 @@
 //! Fits the weights of routing to requests that were written for training, and writes `data/weights.json`.
 //!
-//! Run it with `cargo run --release -p toolyard-core --example fit -- TRAIN CATALOGS TRAINING`, where TRAIN
-//! holds `written.jsonl.gz`, CATALOGS `mcp_registries.jsonl.gz`, and TRAINING the folder `training` of this
-//! repository. Hubs are drawn from the servers of public registries, and every request is routed in some of them: in hubs
+//! Run it with `cargo run --release -p toolyard-core --example fit -- TRAIN CATALOGS TRAINING
+//! MEASURED…`, where TRAIN holds `written.jsonl.gz`, CATALOGS `mcp_registries.jsonl.gz`, and TRAINING is the
+//! folder `training` of this repository; requests that occur under MEASURED are left out. Hubs are drawn from the servers of public registries, and every request is routed in some of them: in hubs
 //! that have its tool, and in hubs that have not.
 
 #![expect(clippy::print_stdout, reason = "what it prints is its purpose")]
@@ -18,16 +18,17 @@ use toolyard_core::lexicon::Related;
 use toolyard_core::route::{Gate, Signal, Weights};
 
 use learn::{Answer, Choice};
-use sample::Hub;
+use sample::{Hub, SetHub};
 
-const RANKING_HUBS: u64 = 60;
-const JUDGING_HUBS: u64 = 40;
+const RANKING_HUBS: u64 = 36;
+const JUDGING_HUBS: u64 = 24;
 
 fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
     let mut next = |what: &str| paths.next().unwrap_or_else(|| panic!("{what} is the next argument"));
     let (train, catalogs, training) = (next("TRAIN"), next("CATALOGS"), next("TRAINING"));
-    let data = data::load(&train, &catalogs, &training);
+    let measured = data::measured(&paths.collect::<Vec<_>>());
+    let data = data::load(&train, &catalogs, &training, &measured);
     let known: Vec<_> = data.servers.iter().filter(|server| server.is_known).collect();
     let known_requests: usize = known.iter().map(|server| server.requests.len()).sum();
     println!(
@@ -42,7 +43,10 @@ fn main() {
         let related: &'static Related = Box::leak(Box::new(relate::learn(half.iter().chain(public))));
         related
     });
-    let choices: Vec<Choice> = hubs(&data, &halves, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
+    let mut choices: Vec<Choice> =
+        hubs(&data, &halves, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
+    let sets: Vec<SetHub> = data.sets.iter().map(|set| SetHub::draw(set, halves[0])).collect();
+    choices.extend(sets.iter().flat_map(SetHub::choices));
     let (learnt, held_out) = learn::split(&choices);
     println!("{} choices to learn from, {} held out", learnt.len(), held_out.len());
     let mut weights = learn::rank(&learnt);
@@ -59,10 +63,11 @@ fn main() {
     }
 
     let ranking = Weights::new(&weights, &[]);
-    let answers: Vec<Answer> = hubs(&data, &halves, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
+    let mut answers: Vec<Answer> = hubs(&data, &halves, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
         .iter()
         .flat_map(|hub| hub.answers(&ranking))
         .collect();
+    answers.extend(sets.iter().flat_map(|set| set.answers(&ranking)));
     let judgements = learn::judge(&answers);
     learn::report_judgements(&answers, &judgements);
     let weights = Weights::new(&weights, &judgements);

@@ -12,7 +12,7 @@ pub(crate) struct Pair {
     pub(crate) tool: String,
 }
 
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 5;
 /// A word must occur this often before it says anything.
 const MIN_TIMES: u32 = 3;
 const MIN_SHARE: f32 = 0.03;

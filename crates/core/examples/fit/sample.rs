@@ -1,5 +1,6 @@
 //! Hubs drawn from the servers of public registries.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
@@ -7,8 +8,9 @@ use toolyard_core::index::Index;
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{self, Request, Situation, Standing, Weights};
+use toolyard_core::tool::ToolId;
 
-use crate::data::Data;
+use crate::data::{Data, Server, Set};
 use crate::learn::{Answer, Choice, Truth};
 
 /// A hub as a person may have it: some tens of servers, some hundreds of tools.
@@ -125,6 +127,70 @@ impl<'a> Hub<'a> {
 
     fn is_right(&self, tool: usize, request: &crate::data::Request) -> bool {
         self.catalog.tools()[tool].name == request.tool
+    }
+}
+
+/// A public data set as a hub.
+pub(crate) struct SetHub<'a> {
+    set: &'a Set,
+    ids: HashMap<ToolId, &'a str>,
+    catalog: Catalog,
+    index: Index,
+    requests: Vec<&'a (String, Vec<String>)>,
+}
+
+/// Requests of a data set for ranking; as many again for judging.
+const SET_REQUESTS: usize = 350;
+
+impl<'a> SetHub<'a> {
+    pub(crate) fn draw(set: &'a Set, related: &'static Related) -> Self {
+        let mut servers: BTreeMap<&str, Vec<&(String, String, Server)>> = BTreeMap::new();
+        for tool in &set.tools {
+            servers.entry(&tool.2.name).or_default().push(tool);
+        }
+        let mut ids = HashMap::new();
+        let advertised: Vec<(Advertised, Bounds)> = servers
+            .into_iter()
+            .map(|(server, tools)| {
+                for (id, name, tool) in &tools {
+                    ids.insert(ToolId::new(&tool.name, name), id.as_str());
+                }
+                let tools = tools.iter().flat_map(|(_, _, tool)| tool.tools.iter().cloned()).collect();
+                (Advertised { server: Arc::from(server), tools }, BOUNDS)
+            })
+            .collect();
+        let (catalog, _) = Catalog::gather(advertised);
+        let knowledge = Knowledge::gather(&catalog, None, &[], |_| None);
+        let mut index = Index::new(&catalog, knowledge);
+        index.related = related;
+        let mut requests: Vec<&(String, Vec<String>)> = set.requests.iter().collect();
+        Numbers(99).shuffle(&mut requests);
+        requests.truncate(2 * SET_REQUESTS);
+        Self { set, ids, catalog, index, requests }
+    }
+
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        let choice = |(text, needed): &&(String, Vec<String>)| {
+            let (candidates, gates) = route::compare(&self.index, &self.catalog, ask(text), &plain());
+            let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
+            let signals = candidates.into_iter().map(|(_, it)| it).collect();
+            Choice { server: self.set.name.len(), signals, gates, right }
+        };
+        self.requests.iter().take(SET_REQUESTS).map(choice).collect()
+    }
+
+    pub(crate) fn answers(&self, weights: &Weights) -> Vec<Answer> {
+        let answer = |(text, needed): &&(String, Vec<String>)| {
+            let (first, traits) = route::traits(&self.index, &self.catalog, ask(text), &plain(), weights);
+            let is_right = first.is_some_and(|first| self.is_right(first, needed));
+            Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } }
+        };
+        self.requests.iter().skip(SET_REQUESTS).map(answer).collect()
+    }
+
+    fn is_right(&self, tool: usize, needed: &[String]) -> bool {
+        let id = self.ids.get(&self.catalog.tools()[tool].id);
+        id.is_some_and(|id| needed.iter().any(|needed| needed == id))
     }
 }
 

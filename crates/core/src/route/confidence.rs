@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Candidate;
 use super::signals::{Comparison, Signal};
+use super::weights::length;
 use crate::lexicon::Action;
 
 /// What was judged about a request, as probabilities.
@@ -142,7 +143,7 @@ pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
     }
     set(Trait::NoAction, f32::from(intent.action == Action::Unknown));
     set(Trait::Coverage, query.coverage);
-    set(Trait::Length, (1.0 + query.terms as f32).ln() / 3.0);
+    set(Trait::Length, length(query));
     set(Trait::Details, intent.clues.details.min(4) as f32 / 4.0);
     set(Trait::Target, f32::from(intent.clues.has_target || intent.clues.names_product));
     set(Trait::StandIns, f32::from(intent.clues.stand_ins > 0));

@@ -34,7 +34,7 @@ impl Question {
     ) -> Self {
         let tool = |at: usize| candidates.get(at).map(|candidate| &catalog.tools()[candidate.position]);
         let (first, second) = (tool(0), tool(1));
-        let is_vague = judgement.vague >= 0.5 || intent.confidence < 0.35;
+        let is_vague = judgement.vague >= super::VAGUE || intent.confidence < 0.35;
         match (first, second) {
             (Some(first), Some(second)) if !is_vague => {
                 let is_twin = candidates[1].twin_of == Some(candidates[0].position);

@@ -70,7 +70,7 @@ pub(super) fn explain(
 
 fn whole(signal: Signal) -> Signal {
     match signal {
-        Signal::WordsShare => Signal::Words,
+        Signal::WordsShare | Signal::WordsSum => Signal::Words,
         Signal::GlossShare => Signal::Gloss,
         Signal::RelatedShare => Signal::Related,
         Signal::PhraseShare => Signal::Phrase,

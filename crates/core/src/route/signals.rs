@@ -14,6 +14,7 @@ use crate::tool::Effect;
 pub enum Signal {
     Words,
     WordsShare,
+    WordsSum,
     Gloss,
     GlossShare,
     Related,
@@ -42,9 +43,10 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal, in the order of [`Signals`].
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Words,
         Self::WordsShare,
+        Self::WordsSum,
         Self::Gloss,
         Self::GlossShare,
         Self::Related,
@@ -76,6 +78,7 @@ impl Signal {
         match self {
             Self::Words => "words",
             Self::WordsShare => "words-share",
+            Self::WordsSum => "words-sum",
             Self::Gloss => "gloss",
             Self::GlossShare => "gloss-share",
             Self::Related => "related",
@@ -108,6 +111,7 @@ impl Signal {
         match self {
             Self::Words => "shares words with the tool's text",
             Self::WordsShare => "shares as many words as the best tool",
+            Self::WordsSum => "shares many rare words with the tool's text",
             Self::Gloss => "shares words after translation and synonyms",
             Self::GlossShare => "shares as many words after translation as the best tool",
             Self::Related => "uses words that go with the tool's",
@@ -167,8 +171,6 @@ pub(super) struct Query {
     pub(super) is_foreign: f32,
     /// The share of its words that some tool has.
     pub(super) coverage: f32,
-    /// Whether it names a server.
-    pub(super) names_server: f32,
     /// How many different terms it has.
     pub(super) terms: usize,
 }
@@ -181,6 +183,8 @@ const MAX_TERMS: usize = 64;
 const MAX_RELATED: usize = 48;
 /// What one rare word can add at most: all fields, once each.
 const BEST_WEIGHT: f32 = 5.0;
+/// Brings sums of words to the size of the other signals.
+const SUM_UNIT: f32 = 40.0;
 /// Synonyms and translations are guesses.
 const GLOSS_WEIGHT: f32 = 0.6;
 
@@ -223,7 +227,6 @@ pub(super) fn compare(
     let query = Query {
         is_foreign: f32::from(intent.language != Language::En),
         coverage: known as f32 / said.len().max(1) as f32,
-        names_server: most_named,
         terms: said.len(),
     };
     let (mut tools, standings): (Vec<usize>, Vec<Standing>) = found
@@ -373,6 +376,7 @@ impl Scores<'_> {
             set(whole, of_whole);
             set(share, of_best);
         }
+        set(Signal::WordsSum, self.words.scores[tool] / SUM_UNIT);
         let name = index.words.name_terms(tool);
         let weight =
             |terms: &mut dyn Iterator<Item = u32>| terms.map(|term| index.words.rarity(term)).sum::<f32>();

@@ -25,17 +25,22 @@ pub enum Gate {
     Foreign,
     /// Its words are those of tools.
     Coverage,
-    /// It names a server.
-    NamesServer,
+    /// It is long.
+    Length,
 }
 
 impl Gate {
     /// Every gate.
-    pub const ALL: [Self; 3] = [Self::Foreign, Self::Coverage, Self::NamesServer];
+    pub const ALL: [Self; 3] = [Self::Foreign, Self::Coverage, Self::Length];
 }
 
 pub(super) fn gates(query: &Query) -> [f32; Gate::ALL.len()] {
-    [query.is_foreign, query.coverage, query.names_server]
+    [query.is_foreign, query.coverage, length(query)]
+}
+
+/// How long a request is: 0 for none, 1 for about twenty terms.
+pub(super) fn length(query: &Query) -> f32 {
+    (1.0 + query.terms as f32).ln() / 3.0
 }
 
 impl Weights {

@@ -1,0 +1,315 @@
+//! A wish in plain words: finds the tool, and runs it when that is sure.
+
+mod explain; // why this tool, and why not the others
+mod person; //  questions on a terminal
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use toolyard_core::route::{Decision, Verdict};
+use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_hub::config::Config;
+use toolyard_hub::hub::Hub;
+use toolyard_hub::jsonrpc::{Fields, raw};
+use toolyard_hub::live::Snapshot;
+use toolyard_hub::routing::Wanted;
+
+use crate::args::Common;
+use crate::call::{self, arguments};
+use crate::failure::Failure;
+use crate::output::{self, Layout};
+use crate::{learn, setup, tools};
+use person::Person;
+
+/// Say what you want: finds the tool and runs it, or asks
+///
+/// Runs the tool that is meant when that is sure enough. Otherwise it asks: on a terminal you choose by number,
+/// elsewhere the question is printed. What a tool cannot take back is run only with `--yes` or after you agreed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard route what time is it in Tokyo --arg zone=Tokyo
+  toolyard route --explain --dry-run \"find my notes about the garden\"
+  toolyard route \"search notes\" --server notes --arg query=garden
+  toolyard route --json \"delete the old plan\" | jq .question
+
+Exit codes: 0 it ran, 1 it failed or no tool fits, 2 it was asked wrongly, 3 a question is open.
+With --json: {\"verdict\": \"act\" | \"ask\" | \"abstain\", \"ran\", \"confidence\", \"tool\",
+\"arguments\", \"missing\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
+\"reasons\"}], \"result\"}; with --explain also \"intent\", \"judgement\", and \"signals\" of each tool")]
+pub(crate) struct Route {
+    /// What you want, in your own words
+    #[arg(required = true, value_name = "WORDS")]
+    words: Vec<String>,
+    /// Say why this tool was chosen and not the others
+    #[arg(long)]
+    explain: bool,
+    /// Choose, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// The server you would rather use
+    #[arg(long, value_name = "PREFERENCE")]
+    server: Option<String>,
+    /// An argument for the tool, as KEY=VALUE; may be repeated
+    #[arg(long = "arg", value_name = "KEY=VALUE", conflicts_with = "args")]
+    pairs: Vec<String>,
+    /// All arguments as one JSON object
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    args: Option<String>,
+    /// Run also what cannot be taken back
+    #[arg(long)]
+    yes: bool,
+    /// Write pictures, sounds and files that the tool answers with into this folder
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
+/// What stands between a decision and a call.
+enum Open {
+    /// Nothing: the tool can run.
+    Nothing,
+    /// Which tool is meant.
+    Choice(String),
+    /// What the tool needs and nobody gave.
+    Missing(Vec<String>),
+    /// Whether to do what cannot be taken back.
+    Consent,
+    /// No tool fits.
+    NoTool,
+}
+
+/// A decision on its way to a call.
+struct Way<'a> {
+    config: Arc<Config>,
+    task: String,
+    snapshot: Arc<Snapshot>,
+    decision: Arc<Decision>,
+    /// The tool that is meant, once that is settled.
+    tool: Option<&'a Tool>,
+    arguments: Map<String, Value>,
+    open: Open,
+}
+
+pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
+    let task = asked.words.join(" ");
+    setup::with_hub(common, async |hub| {
+        if let Some(server) = &asked.server {
+            setup::server(hub, server)?;
+        }
+        learn::learn(hub, None).await;
+        let snapshot = hub.snapshot();
+        let wanted = Wanted { preferred_server: asked.server.as_deref(), ..Wanted::plain(&task) };
+        let decision = hub.decide(&snapshot, &wanted);
+        let shown = Arc::clone(&snapshot);
+        let mut way = Way {
+            config: hub.config(),
+            task,
+            snapshot,
+            decision,
+            tool: None,
+            arguments: Map::new(),
+            open: Open::Nothing,
+        };
+        begin(&shown, asked, &mut way)?;
+        if asked.explain && !common.json {
+            output::text(&explain::words(&way))?;
+        }
+        let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if is_there && !common.json && !asked.dry_run {
+            settle(&shown, asked, &mut way, &mut Person::here())?;
+            if !matches!(way.open, Open::Nothing | Open::NoTool) {
+                anstream::eprintln!("Nothing was run.");
+                return Err(Failure::silent(3));
+            }
+        }
+        conclude(common, asked, hub, &way).await
+    })
+    .await
+}
+
+/// Takes a decision as far as it goes without asking anybody.
+fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result<(), Failure> {
+    let first = way.decision.candidates.first().map(|first| &snapshot.catalog.tools()[first.position]);
+    match (&way.decision.verdict, first) {
+        (Verdict::Act, Some(tool)) => take(snapshot, asked, way, tool)?,
+        (Verdict::Ask(question), _) => way.open = Open::Choice(question.text.clone()),
+        (Verdict::Act | Verdict::Abstain, _) => way.open = Open::NoTool,
+    }
+    Ok(())
+}
+
+/// Settles which tool it is, and finds what is open then.
+fn take<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>, tool: &'s Tool) -> Result<(), Failure> {
+    way.tool = Some(tool);
+    way.arguments = match &asked.args {
+        Some(text) => arguments::read_object(text)?,
+        None => arguments::given(tool, &asked.pairs)?,
+    };
+    let missing: Vec<String> = arguments::missing(tool, &way.arguments).map(arguments::described).collect();
+    way.open = match missing.is_empty() {
+        false => Open::Missing(missing),
+        true if destroys(snapshot, tool) && !asked.yes => Open::Consent,
+        true => Open::Nothing,
+    };
+    Ok(())
+}
+
+fn destroys(snapshot: &Snapshot, tool: &Tool) -> bool {
+    let known = snapshot.catalog.position(tool.id.as_str());
+    known.is_none_or(|position| snapshot.index().knowledge.of(position).effect == Effect::Destroy)
+}
+
+/// Asks the person at the terminal for what is open.
+fn settle<'s>(
+    snapshot: &'s Snapshot,
+    asked: &Route,
+    way: &mut Way<'s>,
+    person: &mut Person<'_>,
+) -> Result<(), Failure> {
+    if let Open::Choice(question) = &way.open {
+        let tools: Vec<&Tool> = candidates(snapshot, &way.decision).collect();
+        let Some(at) = person.choose(question, &tools)? else { return Ok(()) };
+        take(snapshot, asked, way, tools[at])?;
+    }
+    let Some(tool) = way.tool else { return Ok(()) };
+    if let Open::Missing(_) = way.open {
+        let mut pairs = asked.pairs.clone();
+        for parameter in arguments::missing(tool, &way.arguments) {
+            let Some(text) = person.fill(tool, parameter)? else { return Ok(()) };
+            pairs.push(format!("{}={text}", parameter.name));
+        }
+        let filled = arguments::given(tool, &pairs)?;
+        // What was given as one object stays as it was given.
+        for (key, value) in filled {
+            way.arguments.entry(key).or_insert(value);
+        }
+        way.open = if destroys(snapshot, tool) && !asked.yes { Open::Consent } else { Open::Nothing };
+    }
+    if let Open::Consent = way.open
+        && person.agrees(tool, &way.arguments)?
+    {
+        way.open = Open::Nothing;
+    }
+    Ok(())
+}
+
+fn candidates<'s>(snapshot: &'s Snapshot, decision: &Decision) -> impl Iterator<Item = &'s Tool> {
+    decision.candidates.iter().map(|candidate| &snapshot.catalog.tools()[candidate.position])
+}
+
+/// Runs the tool, or tells what is open.
+async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> Result<(), Failure> {
+    let can_run = matches!(way.open, Open::Nothing) && !asked.dry_run;
+    let Some(tool) = way.tool.filter(|_| can_run) else {
+        return if common.json { open_json(asked, way) } else { open_words(asked, way) };
+    };
+    if !common.json {
+        anstream::eprintln!("Running {}", said(tool, &way.arguments));
+    }
+    let answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    let result = answer.map_err(|error| Failure::new(error.message))?;
+    if !common.json {
+        return call::show(common, asked.save.as_deref(), tool, &result);
+    }
+    let failed =
+        Fields::parse(Some(&result)).is_ok_and(|fields| fields.read::<bool>("isError") == Some(true));
+    let mut report = Fields::parse(Some(&raw(&report(asked, way)))).unwrap_or_default();
+    report.set("ran", raw(&true));
+    // The result stays as the server wrote it.
+    report.set("result", result);
+    output::raw_json(raw(&report).get())?;
+    if failed { Err(Failure::silent(1)) } else { Ok(()) }
+}
+
+/// Writes a call as it would be typed.
+fn said(tool: &Tool, arguments: &Map<String, Value>) -> String {
+    let given = arguments.iter().map(|(key, value)| {
+        let plain = value.as_str().filter(|text| !text.contains(|c: char| c.is_whitespace() || c == '"'));
+        format!(" {key}={}", plain.map_or_else(|| value.to_string(), str::to_owned))
+    });
+    clean(&format!("{}{}", tool.id, given.collect::<String>())).into_owned()
+}
+
+fn open_words(asked: &Route, way: &Way<'_>) -> Result<(), Failure> {
+    let sure = format!("{:.0}% sure", way.decision.confidence * 100.0);
+    match (&way.open, way.tool) {
+        (Open::Nothing, Some(tool)) => {
+            output::text(&format!("Would run {} ({sure}).", said(tool, &way.arguments)))?;
+            Ok(())
+        }
+        (Open::Choice(question), _) => {
+            let rows = candidates(&way.snapshot, &way.decision).map(tools::row).collect();
+            let layout = Layout { indent: 2, cut: true, ..Layout::default() };
+            output::text(&format!("{question}\n{}", output::grid(layout, rows)))?;
+            if !asked.dry_run {
+                let next = "say more, or run one of them with `toolyard call TOOL KEY=VALUE…`";
+                anstream::eprintln!("Nothing was run: {next}.");
+            }
+            Err(Failure::silent(3))
+        }
+        (Open::Missing(missing), Some(tool)) => {
+            let more: Vec<String> =
+                arguments::missing(tool, &way.arguments).map(|it| format!(" --arg {}=…", it.name)).collect();
+            output::text(&format!("{} ({sure}) needs {}.", tool.id, missing.join(", ")))?;
+            if !asked.dry_run {
+                anstream::eprintln!("Nothing was run: say the same again with{}.", more.concat());
+            }
+            Err(Failure::silent(3))
+        }
+        (Open::Consent, Some(tool)) => {
+            let call = said(tool, &way.arguments);
+            output::text(&format!("Would run {call} ({sure}), which cannot be taken back."))?;
+            if !asked.dry_run {
+                anstream::eprintln!("Nothing was run: say the same again with --yes.");
+            }
+            Err(Failure::silent(3))
+        }
+        (Open::NoTool | Open::Nothing | Open::Missing(_) | Open::Consent, _) => {
+            Err(Failure::new("no tool fits this wish")
+                .hint("say it in other words; `toolyard list` shows every tool, `--explain` the nearest"))
+        }
+    }
+}
+
+fn open_json(asked: &Route, way: &Way<'_>) -> Result<(), Failure> {
+    output::json(&report(asked, way))?;
+    match way.open {
+        Open::Nothing => Ok(()),
+        Open::Choice(_) | Open::Missing(_) | Open::Consent => Err(Failure::silent(3)),
+        Open::NoTool => Err(Failure::silent(1)),
+    }
+}
+
+/// Returns everything but the result as programs read it.
+fn report(asked: &Route, way: &Way<'_>) -> Value {
+    let question = match (&way.open, way.tool) {
+        (Open::Choice(question), _) => Some(question.clone()),
+        (Open::Missing(missing), _) => Some(format!("What is {}?", missing.join(", "))),
+        (Open::Consent, Some(tool)) => Some(format!("Run {}? It cannot be taken back.", tool.id)),
+        (Open::Nothing | Open::NoTool | Open::Consent, _) => None,
+    };
+    let missing: Vec<&str> = way.tool.map_or_else(Vec::new, |tool| {
+        arguments::missing(tool, &way.arguments).map(|parameter| parameter.name.as_str()).collect()
+    });
+    let verdict = match (&way.decision.verdict, &way.open) {
+        (Verdict::Act, Open::Nothing) => "act",
+        (Verdict::Abstain, _) | (_, Open::NoTool) => "abstain",
+        (Verdict::Act | Verdict::Ask(_), _) => "ask",
+    };
+    let mut report = json!({
+        "verdict": verdict,
+        "ran": false,
+        "confidence": explain::round(way.decision.confidence),
+        "tool": way.tool.map(|tool| tool.id.as_str()),
+        "arguments": way.arguments,
+        "missing": missing,
+        "question": question,
+        "alternatives": explain::alternatives(way, asked.explain),
+    });
+    if asked.explain {
+        report["intent"] = json!(way.decision.intent);
+        report["judgement"] = json!(way.decision.judgement);
+    }
+    report
+}

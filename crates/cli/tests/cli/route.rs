@@ -1,0 +1,156 @@
+//! A wish in plain words, on the command line.
+
+use crate::place::Place;
+
+/// Acts on nearly everything, so that what is tested does not depend on fitted numbers.
+const BOLD: &str = r#"{ "mcpServers": { "good": { "command": "FAULT" } },
+    "routing": { "confidenceThreshold": 0.01 } }"#;
+/// Asks about everything.
+const SHY: &str = r#"{ "mcpServers": { "good": { "command": "FAULT" }, "time": { "builtin": "time" } },
+    "routing": { "confidenceThreshold": 1 } }"#;
+
+#[test]
+fn r1_a_clear_wish_runs_its_tool() {
+    let place = Place::with(BOLD);
+    insta::assert_snapshot!(place.run(&["route", "repeat", "a text", "--arg", "text=hello there"]), @r#"
+    hello there
+    [stderr]
+    Running good__echo text="hello there"
+    [exit 0]
+    "#);
+    insta::assert_snapshot!(masked(&place.run(&["route", "repeat a text"])), @"
+    good__echo ([N]% sure) needs text=… (string).
+    [stderr]
+    Nothing was run: say the same again with --arg text=….
+    [exit 3]
+    ");
+    insta::assert_snapshot!(place.run(&["route", "adds two numbers", "--args", r#"{"a": 1, "b": 2}"#]), @"
+    3
+    [stderr]
+    Running good__add a=1 b=2
+    [exit 0]
+    ");
+    insta::assert_snapshot!(masked(&place.run(&["route", "repeat a text", "--arg", "text=a", "--dry-run"])), @"
+    Would run good__echo text=a ([N]% sure).
+    [exit 0]
+    ");
+    insta::assert_snapshot!(place.run(&["route", "fails with a message for the model"]), @"
+    [stderr]
+    Running good__fail
+    error: the printer is on fire; use another one
+    [exit 1]
+    ");
+}
+
+#[test]
+fn r7_an_unclear_wish_is_asked_about() {
+    let place = Place::with(SHY);
+    let seen = place.run(&["route", "repeat a text"]);
+    assert!(seen.contains("?\n  good__echo ") && seen.ends_with("[exit 3]"), "{seen}");
+    let (asked, exit) = place.json(&["route", "repeat a text", "--json"]);
+    assert_eq!((exit, &asked["verdict"], &asked["ran"]), (3, &"ask".into(), &false.into()), "{asked}");
+    assert!(asked["question"].as_str().is_some_and(|question| question.ends_with('?')), "{asked}");
+    assert_eq!(asked["alternatives"][0]["tool"], "good__echo");
+    assert!(
+        asked["alternatives"][0]["summary"].is_string() && asked["alternatives"][0]["reasons"].is_array()
+    );
+    assert!(asked["alternatives"].as_array().unwrap().len() >= 2, "{asked}");
+}
+
+#[test]
+fn r7_what_no_tool_can_do_is_declined() {
+    let place = Place::with(BOLD);
+    let (declined, exit) = place.json(&["route", "qwertz asdfgh yxcvbn", "--json"]);
+    assert_eq!((exit, &declined["verdict"], &declined["ran"]), (1, &"abstain".into(), &false.into()));
+    let seen = place.run(&["route", "qwertz asdfgh yxcvbn"]);
+    assert!(seen.contains("error: no tool fits this wish") && seen.ends_with("[exit 1]"), "{seen}");
+}
+
+#[test]
+fn c3_what_cannot_be_taken_back_needs_a_yes() {
+    let place = Place::with(BOLD);
+    insta::assert_snapshot!(masked(&place.run(&["route", "exits without an answer"])), @"
+    Would run good__die ([N]% sure), which cannot be taken back.
+    [stderr]
+    Nothing was run: say the same again with --yes.
+    [exit 3]
+    ");
+    let (held, exit) = place.json(&["route", "exits without an answer", "--json"]);
+    assert_eq!((exit, &held["verdict"], &held["tool"]), (3, &"ask".into(), &"good__die".into()), "{held}");
+    let ran = place.run(&["route", "exits without an answer", "--yes"]);
+    assert!(ran.contains("it exited with code 9"), "{ran}");
+}
+
+#[test]
+fn r6_a_choice_is_explained() {
+    let place = Place::with(BOLD);
+    let seen = place.run(&["route", "repeat a text", "--explain", "--dry-run", "--arg", "text=a"]);
+    let rows: Vec<&str> = seen.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(rows[..5], ["wish", "reads", "decision", "tool", "good__echo"], "{seen}");
+    assert!(seen.contains("shares repeat, text") && seen.contains("words +"), "{seen}");
+    assert!(seen.contains("\n                ") && seen.contains("behind in "), "{seen}");
+    let (told, exit) =
+        place.json(&["route", "repeat a text", "--explain", "--dry-run", "--json", "--arg", "text=a"]);
+    assert_eq!((exit, &told["verdict"], &told["ran"]), (0, &"act".into(), &false.into()));
+    assert!(told["intent"]["keywords"].as_array().unwrap().contains(&"text".into()), "{told}");
+    assert!(told["judgement"]["right"].is_f64() && told["judgement"]["vague"].is_f64(), "{told}");
+    let first = &told["alternatives"][0];
+    let added: f64 =
+        first["signals"].as_object().unwrap().values().map(|it| it["added"].as_f64().unwrap()).sum();
+    // What the signals added is the whole score, or the explanation is wrong.
+    assert!((added - first["score"].as_f64().unwrap()).abs() < 0.02, "{told}");
+}
+
+#[test]
+fn r1_a_preferred_server_is_lifted() {
+    let place = Place::with(
+        r#"{ "mcpServers": { "one": { "command": "FAULT" }, "two": { "command": "FAULT" } },
+            "routing": { "confidenceThreshold": 0.01 } }"#,
+    );
+    for server in ["one", "two"] {
+        let (told, _) = place.json(&["route", "repeat a text", "--dry-run", "--json", "--server", server]);
+        assert_eq!(told["alternatives"][0]["tool"], format!("{server}__echo"), "{told}");
+    }
+    insta::assert_snapshot!(place.run(&["route", "repeat a text", "--server", "three"]), @"
+    [stderr]
+    error: there is no server `three`
+      hint: configured servers: one, two
+    [exit 2]
+    ");
+}
+
+#[test]
+fn r1_the_result_as_json_is_the_servers_own() {
+    let place = Place::with(BOLD);
+    let (told, exit) = place.json(&["route", "answers with structured content", "--json"]);
+    assert_eq!((exit, &told["ran"], &told["tool"]), (0, &true.into(), &"good__structured".into()), "{told}");
+    assert_eq!(told["result"]["structuredContent"]["answer"], 42);
+    let (failed, exit) = place.json(&["route", "fails with a message for the model", "--json"]);
+    assert_eq!((exit, &failed["ran"], &failed["result"]["isError"]), (1, &true.into(), &true.into()));
+}
+
+#[test]
+fn r17_odd_wishes_end_in_a_question_or_an_answer() {
+    let place = Place::with(BOLD);
+    let long = "word ".repeat(20_000);
+    for wish in ["", "   ", "?!…", "🙂🙂", "ابحث عن ملاحظاتي", "'; rm -rf / #`$(x)`", "\u{1b}[31mred", &long]
+    {
+        let output = place.output(&["route", wish, "--dry-run"]);
+        let exit = output.status.code().unwrap();
+        assert!([0, 1, 3].contains(&exit), "{wish:.40}: {}", place.seen(&output));
+        assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{wish:.40}");
+    }
+}
+
+/// Takes out how sure it is: that is fitted anew from time to time.
+fn masked(text: &str) -> String {
+    let mut masked = String::new();
+    for (at, part) in text.split("% sure").enumerate() {
+        if at > 0 {
+            masked.truncate(masked.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+            masked += "[N]% sure";
+        }
+        masked += part;
+    }
+    masked
+}

@@ -1,0 +1,108 @@
+"""A small BERT encoder in plain PyTorch: float32 parameters, arithmetic in the type asked for.
+
+Parameter names are those of the Hugging Face model, so that what `save` writes loads anywhere.
+"""
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+
+LAYERS, HIDDEN, HEADS = 6, 384, 12
+
+
+def load_base(path):
+    """Reads weights, plain or with int8 rows, into a dictionary of float32 tensors."""
+    weights = load_file(str(path))
+    if "words.int8" in weights:
+        weights["embeddings.word_embeddings.weight.int8"] = weights.pop("words.int8")
+        weights["embeddings.word_embeddings.weight.scale"] = weights.pop("words.scale")
+    for key in [k.removesuffix(".int8") for k in weights if k.endswith(".int8")]:
+        weights[key] = weights.pop(key + ".int8").float() * weights.pop(key + ".scale").float()[:, None]
+    return {k: v.float() for k, v in weights.items() if not k.startswith("pooler") and "position_ids" not in k}
+
+
+class Encoder(torch.nn.Module):
+    """Token ids in, unit vectors out (mean over tokens)."""
+
+    def __init__(self, weights, dtype=torch.bfloat16, dropout=0.1):
+        super().__init__()
+        self.keys = {k: k.replace(".", "__") for k in weights}
+        self.params = torch.nn.ParameterDict({self.keys[k]: torch.nn.Parameter(v.clone()) for k, v in weights.items()})
+        self.dtype, self.dropout = dtype, dropout
+
+    def at(self, key):
+        return self.params[self.keys[key]].to(self.dtype)
+
+    def linear(self, x, key):
+        return F.linear(x, self.at(key + ".weight"), self.at(key + ".bias"))
+
+    def norm(self, x, key):
+        return F.layer_norm(x, (HIDDEN,), self.at(key + ".weight"), self.at(key + ".bias"), 1e-12)
+
+    def drop(self, x):
+        return F.dropout(x, self.dropout, self.training)
+
+    def layer(self, x, mask, n):
+        key = f"encoder.layer.{n}."
+        size, length, _ = x.shape
+        q, k, v = (
+            self.linear(x, key + "attention.self." + part).view(size, length, HEADS, HIDDEN // HEADS).transpose(1, 2)
+            for part in ("query", "key", "value")
+        )
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        mixed = mixed.transpose(1, 2).reshape(size, length, HIDDEN)
+        x = self.norm(x + self.drop(self.linear(mixed, key + "attention.output.dense")), key + "attention.output.LayerNorm")
+        inner = F.gelu(self.linear(x, key + "intermediate.dense"))
+        return self.norm(x + self.drop(self.linear(inner, key + "output.dense")), key + "output.LayerNorm")
+
+    def forward(self, ids):
+        """Encodes one padded block (0 is padding)."""
+        present = ids != 0
+        words = F.embedding(ids, self.params[self.keys["embeddings.word_embeddings.weight"]]).to(self.dtype)
+        places = self.at("embeddings.position_embeddings.weight")[: ids.shape[1]]
+        x = words + places + self.at("embeddings.token_type_embeddings.weight")[0]
+        x = self.drop(self.norm(x, "embeddings.LayerNorm"))
+        mask = present[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
+        for n in range(LAYERS):
+            x = self.layer(x, mask, n)
+        weight = present.to(x.dtype)[:, :, None]
+        pooled = (x * weight).sum(1).float() / present.sum(1, keepdim=True).clamp(min=1)
+        return F.normalize(pooled, dim=1)
+
+    def encode(self, ids, blocks=4):
+        """Encodes rows of unequal length: sorted by length, in blocks cut to their longest row."""
+        lengths = (ids != 0).sum(1)
+        order = lengths.argsort()
+        out = []
+        for part in order.chunk(blocks):
+            longest = int(lengths[part[-1]].clamp(min=2))
+            longest = min(ids.shape[1], (longest + 7) // 8 * 8)
+            out.append(self(ids[part, :longest].long()))
+        return torch.cat(out)[order.argsort()]
+
+    @torch.no_grad()
+    def encode_all(self, ids, size=8192):
+        """Encodes many rows without gradients."""
+        was = self.training
+        self.eval()
+        out = torch.cat([self.encode(part) for part in ids.split(size)])
+        self.train(was)
+        return out
+
+    def state(self):
+        """The parameters under their public names."""
+        return {k: self.params[name].detach() for k, name in self.keys.items()}
+
+
+def save(weights, path, small=False):
+    """Writes safetensors: float16, or matrices as int8 with one scale per row where small is asked for."""
+    out = {}
+    for key, value in weights.items():
+        value = value.float().cpu()
+        if small and value.ndim == 2 and "position" not in key and "token_type" not in key:
+            scale = value.abs().amax(1).clamp(min=1e-8) / 127
+            out[key + ".int8"] = (value / scale[:, None]).round().to(torch.int8)
+            out[key + ".scale"] = scale
+        else:
+            out[key] = value.to(torch.float16).contiguous()
+    save_file(out, str(path))
