@@ -142,7 +142,7 @@ mod tests {
     use toolyard_core::catalog::Catalog;
     use toolyard_core::index::Index;
     use toolyard_core::metadata::Knowledge;
-    use toolyard_core::route::{Limits, Profile, Request, Situation, Standing, Weights, route};
+    use toolyard_core::route::{Limits, Profile, Reasons, Request, Situation, Standing, Weights, route};
 
     const TTL: Duration = Duration::from_secs(60);
 
@@ -163,7 +163,7 @@ mod tests {
         let index = Index::new(&catalog, Knowledge::default());
         let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
         let request = Request { task: "do something", sense: None };
-        let limits = Limits { confidence: 0.7, candidates: 5 };
+        let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
         Arc::new(route(&index, &catalog, request, &situation, (Profile::Fitted(Weights::builtin()), limits)))
     }
 
@@ -178,6 +178,20 @@ mod tests {
         assert!(cache.get(&key("b", 1), now, TTL).is_none());
         assert!(cache.get(&key("a", 1), now, TTL).is_some());
         assert_eq!(cache.tally(), Tally { hits: 2, misses: 1, late: 0, entries: 2 });
+    }
+
+    #[test]
+    fn r12_most_decisions_of_a_day_are_remembered_though_they_last_an_hour() {
+        let (cache, morning) = (Cache::default(), Instant::now());
+        for moment in testkit::seed::day() {
+            let now = morning + Duration::from_secs(60 * moment.minute);
+            let key = key(&moment.task, 1);
+            if cache.get(&key, now, Duration::from_secs(3600)).is_none() {
+                cache.put(key, decision(), now, 1000);
+            }
+        }
+        let Tally { hits, misses, .. } = cache.tally();
+        assert!(hits as f64 > 0.6 * (hits + misses) as f64, "{hits} of {}", hits + misses);
     }
 
     #[test]
