@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::index::Index;
 use toolyard_core::metadata::{Knowledge, Library};
-use toolyard_core::route::{self, Limits, Profile, Reasons, Request, Sense, Situation, Standing, Weights};
+use toolyard_core::route::{self, Method, Reasons, Request, Rules, Sense, Situation, Standing, Weights};
 
 const BOUNDS: Bounds = Bounds { tools: 1_000, name_chars: 128, description_chars: 4_096, nesting: 64 };
 const TOOLS_PER_SERVER: usize = 20;
@@ -67,9 +67,9 @@ fn main() {
 
 fn decide(index: &Index, catalog: &Catalog, task: &str, sense: &Sense) -> usize {
     let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-    let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
+    let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
     let request = Request { task, sense: Some(sense) };
-    route::route(index, catalog, request, &situation, (Profile::Fitted(Weights::builtin()), limits))
+    route::route(index, catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules))
         .candidates
         .len()
 }

@@ -1,5 +1,6 @@
 //! What requests are compared with: words, phrasings and names over the catalog.
 
+mod meaning;
 mod names;
 mod phrases;
 mod words;
@@ -8,6 +9,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::Related;
 use crate::metadata::Knowledge;
 
+pub use meaning::{Meaning, Part, Sense, parts, tool_text};
 pub use names::Names;
 pub use phrases::Phrases;
 pub use words::{Hit, Words};

@@ -16,11 +16,12 @@ use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::tool::Tool;
 
+pub use crate::index::Sense;
 pub use confidence::{Judgement, Trait, Traits};
 pub use intent::Intent;
-pub use question::Question;
-pub use signals::{Sense, Signal, Signals};
-pub use weights::{Gate, Weights};
+pub use question::Inquiry;
+pub use signals::{Signal, Signals};
+pub use weights::{Gate, Table, Weights};
 
 use signals::Comparison;
 
@@ -64,7 +65,7 @@ impl Standing {
 
 /// The knobs of one decision. No `Default`: the configuration knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct Rules {
     /// Asks instead of acting below this confidence.
     pub confidence: f64,
     /// Candidates returned at most.
@@ -84,7 +85,7 @@ pub enum Reasons {
 
 /// How tools are ranked.
 #[derive(Clone, Copy, Debug)]
-pub enum Profile<'a> {
+pub enum Method<'a> {
     /// By all signals, with fitted weights.
     Fitted(&'a Weights),
     /// By category, keywords, use case and availability: 40, 30, 20 and 10.
@@ -100,6 +101,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The probability that the first candidate is right.
     pub confidence: f64,
+    /// How much each signal counted.
+    pub counts: Signals,
     /// What was judged besides.
     pub judgement: Judgement,
     /// The tools that may be meant, likeliest first.
@@ -112,7 +115,7 @@ pub enum Verdict {
     /// The first candidate is meant.
     Act,
     /// One question settles it.
-    Ask(Question),
+    Ask(Inquiry),
     /// No tool fits.
     Abstain,
 }
@@ -140,28 +143,39 @@ pub fn route(
     catalog: &Catalog,
     request: Request,
     situation: &Situation,
-    (profile, limits): (Profile, Limits),
+    (method, rules): (Method, Rules),
 ) -> Decision {
     let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
-    let (scores, temper) = match profile {
-        Profile::Fitted(weights) => (weights.scores(&comparison), 1.0),
+    let counts = match method {
+        Method::Fitted(weights) => weights.for_query(&comparison.query),
+        Method::Seed => [0.0; Signal::ALL.len()],
+    };
+    let (scores, temper) = match method {
+        Method::Fitted(_) => (weights::scores(&comparison, &counts), 1.0),
         // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
-        Profile::Seed => (seed::scores(index, catalog, &comparison), 12.0),
+        Method::Seed => (seed::scores(index, catalog, &comparison), 12.0),
     };
     let ranked = rank(index, &comparison, &scores, temper);
     let traits = confidence::traits(&comparison, &ranked);
-    let judgement = match profile {
-        Profile::Fitted(weights) => weights.judge(&traits),
-        Profile::Seed => seed::judge(&ranked, &comparison.intent),
+    let judgement = match method {
+        Method::Fitted(weights) => weights.judge(&comparison.query, &traits),
+        Method::Seed => seed::judge(&ranked, &comparison.intent),
     };
     let mut candidates = ranked;
-    candidates.truncate(limits.candidates.max(1));
+    candidates.truncate(rules.candidates.max(1));
     mark_twins(index, catalog, &mut candidates);
-    if let (Profile::Fitted(weights), Reasons::Given) = (profile, limits.reasons) {
-        reason::explain(index, catalog, (request.task, &comparison, weights), &mut candidates);
+    if let (Method::Fitted(_), Reasons::Given) = (method, rules.reasons) {
+        reason::explain(index, catalog, (request.task, &counts), &mut candidates);
     }
-    let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, limits);
-    Decision { intent: comparison.intent, verdict, confidence: judgement.right, judgement, candidates }
+    let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, rules);
+    Decision {
+        intent: comparison.intent,
+        verdict,
+        confidence: judgement.right,
+        counts,
+        judgement,
+        candidates,
+    }
 }
 
 /// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
@@ -186,14 +200,19 @@ pub fn traits(
     weights: &Weights,
 ) -> (Option<usize>, Traits) {
     let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
-    let ranked = rank(index, &comparison, &weights.scores(&comparison), 1.0);
+    let ranked =
+        rank(index, &comparison, &weights::scores(&comparison, &weights.for_query(&comparison.query)), 1.0);
     let traits = confidence::traits(&comparison, &ranked);
     (ranked.first().map(|first| first.position), traits)
 }
 
+/// The score of no tool at all: a weak candidate is not likely only because it is alone.
+pub(crate) const NOTHING: f32 = 3.0;
+
 fn rank(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let total: f32 = scores.iter().map(|score| ((score - best) * temper).exp()).sum();
+    let nothing = ((NOTHING - best) * temper).exp();
+    let total: f32 = nothing + scores.iter().map(|score| ((score - best) * temper).exp()).sum::<f32>();
     let mut ranked: Vec<Candidate> = comparison
         .tools
         .iter()
@@ -242,20 +261,27 @@ fn shares_name(index: &Index, a: usize, b: usize) -> bool {
 /// From here on a request counts as vague: better asked once too often than guessed.
 const VAGUE: f64 = 0.3;
 
+/// A request that reads less clear than this says too little to be declined.
+const UNCLEAR: f64 = 0.5;
+
 /// A vague request is asked about, a clear one that nothing fits is declined.
 fn verdict(
     catalog: &Catalog,
     intent: &Intent,
     judgement: Judgement,
     candidates: &[Candidate],
-    limits: Limits,
+    rules: Rules,
 ) -> Verdict {
-    let ask = || Verdict::Ask(Question::about(catalog, intent, judgement, candidates));
+    let ask = || Verdict::Ask(Inquiry::about(catalog, intent, judgement, candidates));
     if candidates.is_empty() {
-        return if judgement.vague >= VAGUE || intent.keywords.is_empty() { ask() } else { Verdict::Abstain };
+        return if judgement.vague >= VAGUE || intent.confidence < UNCLEAR {
+            ask()
+        } else {
+            Verdict::Abstain
+        };
     }
     let is_clear = judgement.vague < VAGUE;
-    if judgement.right >= limits.confidence && is_clear {
+    if judgement.right >= rules.confidence && is_clear {
         return Verdict::Act;
     }
     if judgement.none >= 0.5 && is_clear { Verdict::Abstain } else { ask() }

@@ -11,7 +11,7 @@ use toolyard_core::metadata::Sidecar;
 use toolyard_core::tool::Tool;
 
 use crate::caller::{Caller, Client, Era};
-use crate::config::{Config, Transport};
+use crate::config::{Config, Surface, Transport};
 use crate::live::{Live, Snapshot};
 use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
@@ -200,6 +200,13 @@ impl Hub {
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
+            // The first request in plain words then finds what was known before ready.
+            let snapshot = self.snapshot();
+            if self.config().serve.surface != Surface::All {
+                self.in_background(async move {
+                    snapshot.indexed().await;
+                });
+            }
         }
     }
 

@@ -68,9 +68,14 @@ impl Snapshot {
         })
     }
 
+    /// Whether the index was made already.
+    pub fn is_indexed(&self) -> bool {
+        self.index.get().is_some()
+    }
+
     /// Makes the index without keeping other requests waiting. Reading tens of thousands of tools takes a while.
     pub async fn indexed(self: &Arc<Self>) -> &Index {
-        if self.index.get().is_none() {
+        if !self.is_indexed() {
             let snapshot = Arc::clone(self);
             let making = tokio::task::spawn_blocking(move || {
                 snapshot.index();

@@ -12,7 +12,7 @@ use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::index::Index;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{
-    self, Decision, Limits, Profile, Reasons, Request, Sense, Situation, Standing, Verdict,
+    self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Verdict,
 };
 use toolyard_core::tool::Effect;
 
@@ -126,17 +126,17 @@ impl Yard {
         Self { index: Index::new(&catalog, knowledge), catalog, places, rejected, written }
     }
 
-    fn decide(&self, task: &str, way: &Way, limits: Limits) -> Decision {
+    fn decide(&self, task: &str, way: &Way, rules: Rules) -> Decision {
         let sense = way.model.sense(task);
         let request = Request { task, sense: sense.as_ref() };
         let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-        let profile = way.weights.as_ref().map_or(Profile::Seed, Profile::Fitted);
-        route::route(&self.index, &self.catalog, request, &situation, (profile, limits))
+        let profile = way.weights.as_ref().map_or(Method::Seed, Method::Fitted);
+        route::route(&self.index, &self.catalog, request, &situation, (profile, rules))
     }
 
     fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
-        let limits = Limits { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
-        let decision = self.decide(task, way, limits);
+        let rules = Rules { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
+        let decision = self.decide(task, way, rules);
         let first = decision.candidates.first().map(|candidate| self.index.knowledge.of(candidate.position));
         let is_destructive = first.is_some_and(|facts| facts.effect == Effect::Destroy);
         let acts = |decision: &Decision| decision.verdict == Verdict::Act;
@@ -147,7 +147,7 @@ impl Yard {
             Verdict::Abstain => Step::Abstain,
         };
         // What else can hold it back is for the product to know, so it is asked, not rebuilt here.
-        let may_act = acts(&decision) || acts(&self.decide(task, way, Limits { confidence: 0.0, ..limits }));
+        let may_act = acts(&decision) || acts(&self.decide(task, way, Rules { confidence: 0.0, ..rules }));
         Seen {
             ranked: decision.candidates.iter().map(|candidate| self.places[candidate.position]).collect(),
             bm25: bm25.map(|bm25| bm25.rank(task, MOST)).unwrap_or_default(),
@@ -175,14 +175,14 @@ impl Yard {
 
     /// Returns how long a decision takes, in microseconds: the median over a sample, on one core.
     pub(super) fn median_us(&self, cases: &[Case], way: &Way) -> f64 {
-        let limits = Limits { confidence: way.threshold, candidates: OFFERED, reasons: Reasons::LeftOut };
+        let rules = Rules { confidence: way.threshold, candidates: OFFERED, reasons: Reasons::LeftOut };
         let step = cases.len().div_ceil(SAMPLE).max(1);
         let mut times: Vec<f64> = cases
             .iter()
             .step_by(step)
             .map(|case| {
                 let begin = Instant::now();
-                std::hint::black_box(self.decide(&case.task, way, limits));
+                std::hint::black_box(self.decide(&case.task, way, rules));
                 begin.elapsed().as_secs_f64() * 1e6
             })
             .collect();

@@ -23,7 +23,7 @@ type Added = Vec<(Signal, f32)>;
 /// Returns a decision as people read it.
 pub(super) fn words(way: &Way<'_>) -> String {
     let Way { snapshot, task, decision, .. } = way;
-    let weights = weights_for(way);
+    let weights = decision.counts;
     let intent = &decision.intent;
     let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { text.to_owned() };
     let about = [
@@ -70,7 +70,7 @@ pub(super) fn words(way: &Way<'_>) -> String {
 /// Returns the candidates as programs read them.
 pub(super) fn alternatives(way: &Way<'_>, is_explained: bool) -> Vec<Value> {
     let Way { snapshot, decision, .. } = way;
-    let weights = if is_explained { weights_for(way) } else { [0.0; Signal::ALL.len()] };
+    let weights = if is_explained { decision.counts } else { [0.0; Signal::ALL.len()] };
     let one = |candidate: &Candidate| {
         let tool = &snapshot.catalog.tools()[candidate.position];
         let mut shown = json!({
@@ -115,23 +115,6 @@ fn verdict(decision: &Decision, threshold: f64) -> String {
         Verdict::Ask(question) => format!("{}: {} ({sure}; {besides})", "ask".yellow(), question.text),
         Verdict::Abstain => format!("{} ({sure}; {besides})", "decline".red()),
     }
-}
-
-/// How much each signal counts for a request: the request as a whole opens gates that change it.
-fn weights_for(way: &Way<'_>) -> [f32; Signal::ALL.len()] {
-    match way.config.routing.profile {
-        Ranking::Fitted => {}
-        // It does not weigh signals; the reasons of each tool say it all.
-        Ranking::Seed => return [0.0; Signal::ALL.len()],
-    }
-    let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-    let request = Request { task: &way.task, sense: None };
-    let (_, gates) = route::compare(way.snapshot.index(), &way.snapshot.catalog, request, &situation);
-    let weights = Weights::builtin();
-    Signal::ALL.map(|signal| {
-        let [own, more @ ..] = weights.of(signal);
-        own + more.iter().zip(gates).map(|(weight, gate)| weight * gate).sum::<f32>()
-    })
 }
 
 fn added(candidate: &Candidate, weights: &[f32; Signal::ALL.len()]) -> Added {

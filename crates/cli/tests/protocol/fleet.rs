@@ -25,7 +25,7 @@ pub(crate) fn real(name: &str, args: &[&str]) -> Value {
 async fn fleet() -> Option<(Yard, std::path::PathBuf)> {
     if !servers::are_installed() {
         use std::io::Write;
-        writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").unwrap();
+        writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -33,6 +33,8 @@ pub(crate) struct Server {
     pub(crate) requests: Vec<usize>,
     /// Whether the library knows it.
     pub(crate) is_known: bool,
+    /// Whether no encoder was trained on its requests.
+    pub(crate) is_held_out: bool,
 }
 
 /// A catalog of a public data set, with requests and the ids of the tools that each needs.
@@ -137,11 +139,15 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
             tools: tools.iter().map(definition).collect(),
             requests,
             is_known: false,
+            is_held_out: false,
         });
     }
+    let held_out = std::fs::read_to_string(training.join("held_out.txt")).unwrap_or_default();
+    let held_out: HashSet<&str> = held_out.lines().collect();
     for at in 0..data.servers.len() {
         let catalog = crate::sample::gather(&data, &[at]);
         let server = &mut data.servers[at];
+        server.is_held_out = held_out.contains(server.name.as_str());
         server.is_known = !server.requests.is_empty() && Library::builtin().about(catalog.tools()).is_some();
     }
     data
@@ -190,6 +196,7 @@ fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
             tools: vec![definition(&listed)],
             requests: Vec::new(),
             is_known: false,
+            is_held_out: false,
         };
         set.tools.push((listed.id, listed.name, server));
     }

@@ -2,9 +2,12 @@
 //!
 //! Run it with `cargo run --release -p toolyard-core --example fit -- TRAIN CATALOGS TRAINING
 //! MEASURED…`, where TRAIN holds `written.jsonl.gz`, CATALOGS `mcp_registries.jsonl.gz`, and TRAINING is the
-//! folder `training` of this repository; requests that occur under MEASURED are left out. Hubs are drawn from the servers of public registries, and every request is routed in some of them: in hubs
-//! that have its tool, and in hubs that have not.
+//! folder `training` of this repository; requests that occur under MEASURED are left out. Hubs
+//! are drawn from the servers of public registries, and every request is routed in some of them: in hubs that
+//! have its tool, and in hubs that have not. With TOOLYARD_ENCODER set to the file of an encoder, the weights
+//! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`).
 
+#![expect(clippy::disallowed_methods, reason = "it reads data and writes weights; the library itself does not")]
 #![expect(clippy::print_stdout, reason = "what it prints is its purpose")]
 
 mod data;
@@ -15,10 +18,10 @@ mod sample;
 use std::path::PathBuf;
 
 use toolyard_core::lexicon::Related;
-use toolyard_core::route::{Gate, Signal, Weights};
+use toolyard_core::route::{Signal, Table, Weights};
 
 use learn::{Answer, Choice};
-use sample::{Hub, SetHub};
+use sample::{Encoding, Hub, SetHub};
 
 const RANKING_HUBS: u64 = 36;
 const JUDGING_HUBS: u64 = 24;
@@ -27,6 +30,7 @@ fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
     let mut next = |what: &str| paths.next().unwrap_or_else(|| panic!("{what} is the next argument"));
     let (train, catalogs, training) = (next("TRAIN"), next("CATALOGS"), next("TRAINING"));
+    let encoding = std::env::var_os("TOOLYARD_ENCODER").map(|path| Encoding::open(&PathBuf::from(path)));
     let measured = data::measured(&paths.collect::<Vec<_>>());
     let data = data::load(&train, &catalogs, &training, &measured);
     let known: Vec<_> = data.servers.iter().filter(|server| server.is_known).collect();
@@ -43,9 +47,34 @@ fn main() {
         let related: &'static Related = Box::leak(Box::new(relate::learn(half.iter().chain(public))));
         related
     });
+    let mut weights = Weights::builtin().clone();
+    match &encoding {
+        None => weights.words = fit(&data, &halves, None),
+        Some(encoding) => weights.sense = fit(&data, &halves, Some(encoding)),
+    }
+    if encoding.is_none() {
+        let all = relate::learn(even.iter().chain(odd).chain(public));
+        write("related.tsv", &all.to_text());
+    }
+    let text = serde_json::to_string_pretty(&weights).expect("weights are plain numbers");
+    write("weights.json", &(text + "\n"));
+}
+
+fn write(name: &str, text: &str) {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).join(name);
+    std::fs::write(&path, text).expect("the sources can be written");
+    println!("{} written", path.display());
+}
+
+fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Encoding>) -> Table {
     let mut choices: Vec<Choice> =
-        hubs(&data, &halves, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
-    let sets: Vec<SetHub> = data.sets.iter().map(|set| SetHub::draw(set, halves[0])).collect();
+        hubs(data, halves, encoding, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
+    // An encoder was trained on the public sets, so there it would look better than it is.
+    let sets: Vec<SetHub> = if encoding.is_some() {
+        Vec::new()
+    } else {
+        data.sets.iter().map(|set| SetHub::draw(set, halves[0])).collect()
+    };
     choices.extend(sets.iter().flat_map(SetHub::choices));
     let (learnt, held_out) = learn::split(&choices);
     println!("{} choices to learn from, {} held out", learnt.len(), held_out.len());
@@ -62,28 +91,23 @@ fn main() {
         );
     }
 
-    let ranking = Weights::new(&weights, &[]);
-    let mut answers: Vec<Answer> = hubs(&data, &halves, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
+    let table = Table::new(&weights, &[]);
+    let ranking = Weights { words: table.clone(), sense: table };
+    let mut answers: Vec<Answer> = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
         .iter()
         .flat_map(|hub| hub.answers(&ranking))
         .collect();
     answers.extend(sets.iter().flat_map(|set| set.answers(&ranking)));
     let judgements = learn::judge(&answers);
     learn::report_judgements(&answers, &judgements);
-    let weights = Weights::new(&weights, &judgements);
-    let all = relate::learn(even.iter().chain(odd).chain(public));
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/related.tsv");
-    std::fs::write(path, all.to_text()).expect("the sources can be written");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/weights.json");
-    let text = serde_json::to_string_pretty(&weights).expect("weights are plain numbers");
-    std::fs::write(path, text + "\n").expect("the sources can be written");
-    println!("{path} written, {} gates", Gate::ALL.len());
+    Table::new(&weights, &judgements)
 }
 
 /// Draws hubs on both cores.
 fn hubs<'a>(
     data: &'a data::Data,
     related: &[&'static Related; 2],
+    encoding: Option<&'a Encoding>,
     seeds: std::ops::Range<u64>,
 ) -> Vec<Hub<'a>> {
     let seeds: Vec<u64> = seeds.collect();
@@ -92,7 +116,7 @@ fn hubs<'a>(
         let drawing: Vec<_> = halves
             .map(|half| {
                 scope.spawn(move || {
-                    half.iter().map(|seed| Hub::draw(data, *seed, related)).collect::<Vec<_>>()
+                    half.iter().map(|seed| Hub::draw(data, *seed, related, encoding)).collect::<Vec<_>>()
                 })
             })
             .collect();

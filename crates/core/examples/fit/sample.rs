@@ -1,10 +1,11 @@
 //! Hubs drawn from the servers of public registries.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::index::Index;
+use toolyard_core::embed::{Encoder, Packed};
+use toolyard_core::index::{Index, Meaning, Sense, parts};
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{self, Request, Situation, Standing, Weights};
@@ -22,6 +23,44 @@ pub(crate) struct Hub<'a> {
     seed: u64,
     /// Which half of the servers is asked for; the other half taught which words are related.
     half: usize,
+    encoding: Option<&'a Encoding>,
+    meaning: Option<Meaning>,
+}
+
+/// An encoder that remembers what it encoded.
+pub(crate) struct Encoding {
+    encoder: Encoder,
+    known: Mutex<HashMap<String, Packed>>,
+}
+
+impl Encoding {
+    pub(crate) fn open(path: &std::path::Path) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+        Self { encoder: Encoder::open(bytes).expect("an encoder"), known: Mutex::default() }
+    }
+
+    fn packed(&self, text: &str) -> Packed {
+        if let Some(known) = self.known.lock().expect("no holder panics").get(text) {
+            return known.clone();
+        }
+        let packed = self.encoder.encode(text).pack();
+        self.known.lock().expect("no holder panics").insert(text.to_owned(), packed.clone());
+        packed
+    }
+
+    fn meaning(&self, catalog: &Catalog, index: &Index) -> Meaning {
+        let mut meaning = Meaning::new(catalog.len(), self.encoder.dims());
+        for position in 0..catalog.len() {
+            for (part, text) in parts(catalog, &index.knowledge, position) {
+                meaning.add(position, &part, &self.packed(&text)).expect("of one encoder");
+            }
+        }
+        meaning
+    }
+
+    fn sense(&self, meaning: &Meaning, text: &str) -> Sense {
+        meaning.sense(&self.packed(text).unpack()).expect("of one encoder")
+    }
 }
 
 const SERVERS: usize = 30;
@@ -33,15 +72,23 @@ const REQUESTS: usize = 260;
 const BOUNDS: Bounds = Bounds { tools: 1_000, name_chars: 128, description_chars: 4_096, nesting: 64 };
 
 impl<'a> Hub<'a> {
-    pub(crate) fn draw(data: &'a Data, seed: u64, related: &[&'static Related; 2]) -> Self {
+    pub(crate) fn draw(
+        data: &'a Data,
+        seed: u64,
+        related: &[&'static Related; 2],
+        encoding: Option<&'a Encoding>,
+    ) -> Self {
         let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let fits = |at: &usize| (MIN_TOOLS..=MAX_TOOLS).contains(&data.servers[*at].tools.len());
         let mut order: Vec<usize> = (0..data.servers.len()).filter(fits).collect();
         numbers.shuffle(&mut order);
         let known = order.iter().copied().filter(|at| data.servers[*at].is_known).take(KNOWN);
         let mut servers: Vec<usize> = known.collect();
-        let covered = order.iter().copied().filter(|at| !data.servers[*at].requests.is_empty());
-        for at in covered {
+        // An encoder is judged by what it was not trained on.
+        let is_asked = |at: &usize| {
+            !data.servers[*at].requests.is_empty() && (encoding.is_none() || data.servers[*at].is_held_out)
+        };
+        for at in order.iter().copied().filter(is_asked) {
             if servers.len() == SERVERS {
                 break;
             }
@@ -56,7 +103,8 @@ impl<'a> Hub<'a> {
         let half = usize::from(seed % 2 == 1);
         let mut index = Index::new(&catalog, knowledge);
         index.related = related[1 - half];
-        Self { data, servers, catalog, index, seed, half }
+        let meaning = encoding.map(|encoding| encoding.meaning(&catalog, &index));
+        Self { data, servers, catalog, index, seed, half, encoding, meaning }
     }
 
     /// Routes requests for tools of this hub: what each candidate looked like, and which was right.
@@ -68,8 +116,9 @@ impl<'a> Hub<'a> {
         requests.truncate(REQUESTS);
         let choice = |at: usize| {
             let request = &self.data.requests[at];
+            let sense = self.sense(&request.text);
             let (candidates, gates) =
-                route::compare(&self.index, &self.catalog, ask(&request.text), &plain());
+                route::compare(&self.index, &self.catalog, ask(&request.text, sense.as_ref()), &plain());
             let right = candidates.iter().map(|(tool, _)| self.is_right(*tool, request)).collect();
             Choice {
                 server: request.server,
@@ -88,7 +137,10 @@ impl<'a> Hub<'a> {
             self.asked().flat_map(|at| self.data.servers[at].requests.iter().copied()).collect();
         numbers.shuffle(&mut inside);
         inside.truncate(200);
-        let judged = |text: &str| route::traits(&self.index, &self.catalog, ask(text), &plain(), weights);
+        let judged = |text: &str| {
+            let sense = self.sense(text);
+            route::traits(&self.index, &self.catalog, ask(text, sense.as_ref()), &plain(), weights)
+        };
         let mut answers: Vec<Answer> = inside
             .into_iter()
             .map(|at| {
@@ -122,7 +174,12 @@ impl<'a> Hub<'a> {
     }
 
     fn asked(&self) -> impl Iterator<Item = usize> {
-        self.servers.iter().copied().filter(|at| at % 2 == self.half)
+        let is_new = |at: &usize| self.encoding.is_none() || self.data.servers[*at].is_held_out;
+        self.servers.iter().copied().filter(|at| at % 2 == self.half).filter(is_new)
+    }
+
+    fn sense(&self, text: &str) -> Option<Sense> {
+        Some(self.encoding?.sense(self.meaning.as_ref()?, text))
     }
 
     fn is_right(&self, tool: usize, request: &crate::data::Request) -> bool {
@@ -171,7 +228,7 @@ impl<'a> SetHub<'a> {
 
     pub(crate) fn choices(&self) -> Vec<Choice> {
         let choice = |(text, needed): &&(String, Vec<String>)| {
-            let (candidates, gates) = route::compare(&self.index, &self.catalog, ask(text), &plain());
+            let (candidates, gates) = route::compare(&self.index, &self.catalog, ask(text, None), &plain());
             let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
             let signals = candidates.into_iter().map(|(_, it)| it).collect();
             Choice { server: self.set.name.len(), signals, gates, right }
@@ -181,7 +238,8 @@ impl<'a> SetHub<'a> {
 
     pub(crate) fn answers(&self, weights: &Weights) -> Vec<Answer> {
         let answer = |(text, needed): &&(String, Vec<String>)| {
-            let (first, traits) = route::traits(&self.index, &self.catalog, ask(text), &plain(), weights);
+            let (first, traits) =
+                route::traits(&self.index, &self.catalog, ask(text, None), &plain(), weights);
             let is_right = first.is_some_and(|first| self.is_right(first, needed));
             Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } }
         };
@@ -209,8 +267,8 @@ pub(crate) fn gather(data: &Data, servers: &[usize]) -> Catalog {
     Catalog::gather(advertised.collect::<Vec<_>>()).0
 }
 
-fn ask(task: &str) -> Request<'_> {
-    Request { task, sense: None }
+fn ask<'a>(task: &'a str, sense: Option<&'a Sense>) -> Request<'a> {
+    Request { task, sense }
 }
 
 fn plain() -> Situation<'static> {

@@ -155,8 +155,9 @@ impl<'a> Contents<'a> {
         let tensor = self.tensor(name, kind, &shape)?;
         let scales = tensor.scales.ok_or_else(|| Error::Shape { name: name.to_owned() })?;
         let place = self.place(tensor.offset, length)?;
-        // The least byte has no counterpart of the other sign; some paths would compute with another number.
-        if self.bytes[place.clone()].contains(&0x80) {
+        // The least byte has no counterpart of the other sign; some paths would multiply with another number.
+        // A table is not multiplied, and looking through it would bring all of it into memory.
+        if kind == Kind::Panels && self.bytes[place.clone()].contains(&0x80) {
             return Err(Error::Numbers { name: name.to_owned() });
         }
         let scales = self.numbers(name, self.place(scales, shape[0] * 4)?)?;

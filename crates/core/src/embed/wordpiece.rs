@@ -17,8 +17,8 @@ pub(super) struct WordPiece {
     text: Box<str>,
     /// Where each token begins in the text, and one past the end.
     starts: Vec<u32>,
-    /// Tokens by hash: their numbers, or [`FREE`].
-    slots: Vec<u32>,
+    /// Tokens by hash: the hash, which spares looking at most others, and the number or [`FREE`].
+    slots: Vec<(u32, u32)>,
     /// The bytes of the longest token.
     longest: usize,
     casing: Casing,
@@ -46,18 +46,18 @@ impl WordPiece {
         let mut pieces = Self {
             text: text.into(),
             starts,
-            slots: vec![FREE; (tokens * 2).next_power_of_two()],
+            slots: vec![(0, FREE); (tokens * 2).next_power_of_two()],
             longest: 0,
             casing,
             special: [FREE; 3],
         };
         for id in 0..tokens as u32 {
             let token = pieces.token(id);
+            let (length, state) = (token.len(), hash(BASIS, token.as_bytes()));
             // The first of two equal tokens counts: a thousand of them must not make a chain of a thousand.
-            let (length, found) = (token.len(), pieces.look(hash(BASIS, token.as_bytes()), "", token));
-            if let Err(slot) = found {
+            if let Err(slot) = pieces.look(state, "", token) {
                 pieces.longest = pieces.longest.max(length);
-                pieces.slots[slot] = id;
+                pieces.slots[slot] = (state, id);
             }
         }
         for (at, name) in ["[CLS]", "[SEP]", "[UNK]"].into_iter().enumerate() {
@@ -156,9 +156,10 @@ impl WordPiece {
     fn look(&self, state: u32, mark: &str, piece: &str) -> Result<u32, usize> {
         let mut slot = (state ^ (state >> 15)) as usize % self.slots.len();
         // Half of the slots are free, so this ends.
-        while self.slots[slot] != FREE {
-            if self.token(self.slots[slot]).strip_prefix(mark) == Some(piece) {
-                return Ok(self.slots[slot]);
+        while self.slots[slot].1 != FREE {
+            let (hash, id) = self.slots[slot];
+            if hash == state && self.token(id).strip_prefix(mark) == Some(piece) {
+                return Ok(id);
             }
             slot = (slot + 1) % self.slots.len();
         }

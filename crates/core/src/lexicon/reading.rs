@@ -27,7 +27,7 @@ pub struct Word {
 
 /// A request is read this far; what comes later only repeats or quotes.
 const MAX_WORDS: usize = 400;
-/// Phrases of the lexicon are no longer than this.
+/// Words in the longest phrase of the lexicon.
 const MAX_PHRASE: usize = 5;
 
 impl Reading {

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::Candidate;
 use super::signals::{Comparison, Signal};
 use super::weights::length;
+use super::{Candidate, NOTHING};
 use crate::lexicon::Action;
 
 /// What was judged about a request, as probabilities.
@@ -121,7 +121,8 @@ pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
         let of = |signal: Signal| first.signals[signal as usize];
         let likely = first.probability.clamp(0.001, 0.999);
         set(Trait::Belief, (likely / (1.0 - likely)).ln());
-        set(Trait::Margin, second.map_or(4.0, |second| first.score - second.score).min(4.0));
+        let next = second.map_or(NOTHING, |second| second.score.max(NOTHING));
+        set(Trait::Margin, (first.score - next).min(4.0));
         set(Trait::Rival, second.map_or(0.0, |second| second.probability));
         set(Trait::Score, first.score / 10.0);
         let copied = [

@@ -7,7 +7,7 @@ use crate::tool::Tool;
 
 /// The one question that settles what a request left open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct Inquiry {
     /// What is unclear.
     pub about: Unclear,
     /// The question, for a person.
@@ -25,7 +25,7 @@ pub enum Unclear {
     Tool,
 }
 
-impl Question {
+impl Inquiry {
     pub(super) fn about(
         catalog: &Catalog,
         intent: &Intent,

@@ -1,7 +1,7 @@
 //! Why a tool fits, in words that a person can check.
 
-use super::signals::{Comparison, Signal};
-use super::{Candidate, Weights};
+use super::Candidate;
+use super::signals::{Signal, Signals};
 use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::lexicon::Categories;
@@ -18,15 +18,13 @@ const WORTH_SAYING: f32 = 0.15;
 pub(super) fn explain(
     index: &Index,
     catalog: &Catalog,
-    (task, comparison, weights): (&str, &Comparison, &Weights),
+    (task, counts): (&str, &Signals),
     candidates: &mut [Candidate],
 ) {
-    let weights = weights.for_query(&comparison.query);
     for candidate in candidates {
         let mut adds: Vec<(Signal, f32)> = Vec::new();
         for signal in Signal::ALL {
-            let added = candidate.signals[signal as usize] * weights[signal as usize];
-            // A value and its share of the best are one reason.
+            let added = candidate.signals[signal as usize] * counts[signal as usize];
             let kept = whole(signal);
             match adds.iter_mut().find(|(known, _)| *known == kept) {
                 Some((_, sum)) => *sum += added,
@@ -35,32 +33,9 @@ pub(super) fn explain(
         }
         adds.retain(|(signal, added)| added.abs() > WORTH_SAYING && *signal != Signal::Available);
         adds.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let tool = &catalog.tools()[candidate.position];
         let mut reasons: Vec<String> = Vec::new();
         for (signal, added) in adds {
-            let value = candidate.signals[signal as usize];
-            let reason = match signal {
-                Signal::Words | Signal::Gloss | Signal::Name if added > 0.0 => {
-                    shared(index, candidate.position, task)
-                }
-                Signal::Phrase if added > 0.0 => nearest(index, candidate.position, task),
-                Signal::Named if value > 0.0 => Some(format!("names {}", tool.server)),
-                Signal::Category if value > 0.0 => index
-                    .knowledge
-                    .of(candidate.position)
-                    .category
-                    .map(|at| format!("is about {}", Categories::builtin().name(at))),
-                Signal::Action if added > 0.0 => {
-                    Some(format!("asks to {}", index.knowledge.of(candidate.position).action.as_str()))
-                }
-                Signal::Action => Some(format!(
-                    "but the tool is to {}",
-                    index.knowledge.of(candidate.position).action.as_str()
-                )),
-                Signal::Sense | Signal::PhraseSense => Some(format!("{} ({value:.2})", signal.meaning())),
-                _ if added < 0.0 => Some(format!("but {}", signal.meaning())),
-                _ => Some(signal.meaning().to_owned()),
-            };
+            let reason = reason(index, catalog, (task, candidate), (signal, added));
             if let Some(reason) = reason.filter(|reason| !reasons.contains(reason)) {
                 reasons.push(reason);
             }
@@ -70,16 +45,53 @@ pub(super) fn explain(
     }
 }
 
-fn whole(signal: Signal) -> Signal {
-    match signal {
-        Signal::WordsShare | Signal::WordsSum => Signal::Words,
-        Signal::GlossShare => Signal::Gloss,
-        Signal::RelatedShare => Signal::Related,
-        Signal::PhraseShare => Signal::Phrase,
-        Signal::SenseShare => Signal::Sense,
-        Signal::PhraseSenseShare => Signal::PhraseSense,
-        other => other,
+/// Says what a signal that added so much to a candidate's score saw.
+fn reason(
+    index: &Index,
+    catalog: &Catalog,
+    (task, candidate): (&str, &Candidate),
+    (signal, added): (Signal, f32),
+) -> Option<String> {
+    let (position, value) = (candidate.position, candidate.signals[signal as usize]);
+    let facts = index.knowledge.of(position);
+    if signal == Signal::Action {
+        let (verb, sentence) =
+            (facts.action.as_str(), if added > 0.0 { "asks to" } else { "but the tool is to" });
+        return Some(format!("{sentence} {verb}"));
     }
+    if added < 0.0 {
+        return Some(format!("but {}", signal.meaning()));
+    }
+    if [Signal::Words, Signal::Gloss, Signal::Name].contains(&signal) {
+        return shared(index, position, task);
+    }
+    if signal == Signal::Phrase {
+        return nearest(index, position, task);
+    }
+    if signal == Signal::Named {
+        return Some(format!("names {}", catalog.tools()[position].server));
+    }
+    if signal == Signal::Category {
+        return facts.category.map(|at| format!("is about {}", Categories::builtin().name(at)));
+    }
+    if [Signal::Sense, Signal::PhraseSense].contains(&signal) {
+        return Some(format!("{} ({value:.2})", signal.meaning()));
+    }
+    Some(signal.meaning().to_owned())
+}
+
+/// A value and its share of the best are one reason.
+fn whole(signal: Signal) -> Signal {
+    let wholes = [
+        (Signal::WordsShare, Signal::Words),
+        (Signal::WordsSum, Signal::Words),
+        (Signal::GlossShare, Signal::Gloss),
+        (Signal::RelatedShare, Signal::Related),
+        (Signal::PhraseShare, Signal::Phrase),
+        (Signal::SenseShare, Signal::Sense),
+        (Signal::PhraseSenseShare, Signal::PhraseSense),
+    ];
+    wholes.iter().find(|(part, _)| *part == signal).map_or(signal, |(_, whole)| *whole)
 }
 
 /// The words that request and tool share, as the request writes them.

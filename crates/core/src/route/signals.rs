@@ -3,7 +3,7 @@
 use super::evidence::Evidence;
 use super::{Intent, Situation, Standing};
 use crate::catalog::Catalog;
-use crate::index::Index;
+use crate::index::{Hit, Index, Sense};
 use crate::lexicon::{Action, Categories, Language, Reading};
 use crate::text::terms;
 use crate::tool::Effect;
@@ -143,15 +143,6 @@ impl Signal {
 /// The value of every signal for one tool.
 pub type Signals = [f32; Signal::ALL.len()];
 
-/// How alike request and tools are in meaning, by position; made by an encoder.
-#[derive(Clone, Debug, Default)]
-pub struct Sense {
-    /// Between the request and each tool's text.
-    pub tools: Vec<f32>,
-    /// Between the request and the nearest of each tool's phrasings; 0 where there is none.
-    pub phrases: Vec<f32>,
-}
-
 /// A request, compared with every tool that may be meant.
 #[derive(Debug)]
 pub(super) struct Comparison {
@@ -171,12 +162,16 @@ pub(super) struct Query {
     pub(super) is_foreign: f32,
     /// The share of its words that some tool has.
     pub(super) coverage: f32,
+    /// Whether meanings are compared.
+    pub(super) has_sense: bool,
     /// How many different terms it has.
     pub(super) terms: usize,
 }
 
 /// Tools taken from each way of looking.
 const FROM_EACH: usize = 40;
+/// Of these, tools of one server.
+const FROM_SERVER: usize = 25;
 /// A request is compared by its first words; the rest of a long one is content.
 const MAX_TERMS: usize = 64;
 /// The rest of the words that go with a request's are chance.
@@ -203,22 +198,23 @@ pub(super) fn compare(
     let gloss: Vec<String> =
         terms(&english, MAX_TERMS).into_iter().filter(|term| !said.contains(term)).collect();
 
-    let mut found = Found::default();
+    let is_visible = |tool: usize| (situation.standing)(&catalog.tools()[tool]).is_visible;
+    let mut found = Found { index, is_visible: &is_visible, tools: Vec::new() };
     let words = index.words.query_terms(task);
-    let by_words = found.look(index, |found| index.words.scores(&whole(&words), found));
+    let by_words = found.look(|found| index.words.scores(&whole(&words), found));
     let gloss_terms = index.words.query_terms(&english);
-    let by_gloss = found.look(index, |found| index.words.scores(&whole(&gloss_terms), found));
+    let by_gloss = found.look(|found| index.words.scores(&whole(&gloss_terms), found));
     let related = related(index, &said);
-    let by_related = found.look(index, |found| index.words.scores(&related, found));
+    let by_related = found.look(|found| index.words.scores(&related, found));
     let weighted: Vec<(String, f32)> = said
         .iter()
         .map(|term| (term.clone(), 1.0))
         .chain(gloss.iter().map(|term| (term.clone(), GLOSS_WEIGHT)))
         .collect();
-    let by_phrase = found.look(index, |found| index.phrases.scores(&weighted, found));
+    let by_phrase = found.look(|found| index.phrases.scores(&weighted, found));
     if let Some(sense) = sense {
-        found.look_at(index, &sense.tools);
-        found.look_at(index, &sense.phrases);
+        found.look_at(&sense.tools);
+        found.look_at(&sense.phrases);
     }
 
     let named = index.names.named(&said);
@@ -227,14 +223,11 @@ pub(super) fn compare(
     let query = Query {
         is_foreign: f32::from(intent.language != Language::En),
         coverage: known as f32 / said.len().max(1) as f32,
+        has_sense: sense.is_some(),
         terms: said.len(),
     };
-    let (mut tools, standings): (Vec<usize>, Vec<Standing>) = found
-        .tools()
-        .into_iter()
-        .map(|tool| (tool, (situation.standing)(&catalog.tools()[tool])))
-        .filter(|(_, standing)| standing.is_visible)
-        .unzip();
+    let (mut tools, standings): (Vec<usize>, Vec<Standing>) =
+        found.tools().into_iter().map(|tool| (tool, (situation.standing)(&catalog.tools()[tool]))).unzip();
     let scores = Scores {
         words: Scored::new(&by_words, mass(index, &words) * BEST_WEIGHT),
         gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * BEST_WEIGHT),
@@ -251,7 +244,7 @@ pub(super) fn compare(
     let mut signals: Vec<Signals> = tools
         .iter()
         .zip(&standings)
-        .map(|(tool, standing)| scores.of(index, catalog, *tool, &intent, *standing))
+        .map(|(tool, standing)| scores.of(index, catalog, &intent, (*tool, *standing)))
         .collect();
     add_support(index, &tools, &mut signals);
     if let Some(preferred) = situation.preferred_server {
@@ -289,32 +282,64 @@ fn mass(index: &Index, terms: &[u32]) -> f32 {
 }
 
 /// The tools that some way of looking puts first.
-#[derive(Default)]
-struct Found(Vec<u32>);
+struct Found<'a> {
+    index: &'a Index,
+    is_visible: &'a dyn Fn(usize) -> bool,
+    tools: Vec<u32>,
+}
 
-impl Found {
-    fn look(&mut self, index: &Index, scores: impl FnOnce(&mut Vec<u32>) -> Vec<f32>) -> Vec<f32> {
+impl Found<'_> {
+    fn look(&mut self, scores: impl FnOnce(&mut Vec<u32>) -> Vec<f32>) -> Vec<f32> {
         let mut found = Vec::new();
         let scores = scores(&mut found);
-        self.take(index, &scores, found);
+        self.take(&scores, found);
         scores
     }
 
-    fn look_at(&mut self, index: &Index, scores: &[f32]) {
+    fn look_at(&mut self, scores: &[f32]) {
         let found = (0..scores.len()).filter(|at| scores[*at] > 0.0);
         let found = found.map(|at| u32::try_from(at).expect("a catalog has fewer than four billion tools"));
-        self.take(index, scores, found.collect());
+        self.take(scores, found.collect());
     }
 
-    fn take(&mut self, index: &Index, scores: &[f32], found: Vec<u32>) {
-        let best = index.words.best(scores, found, FROM_EACH);
-        self.0.extend(best.iter().map(|hit| u32::try_from(hit.position).expect("it was one")));
+    fn take(&mut self, scores: &[f32], mut found: Vec<u32>) {
+        let all = found.len();
+        let kept = self.keep(&self.index.words.best(scores, found.clone(), 2 * FROM_EACH));
+        if kept.len() >= FROM_EACH / 2 || all <= 2 * FROM_EACH {
+            self.tools.extend(kept);
+            return;
+        }
+        // What the caller may not use, or one talkative server, must not crowd out the rest.
+        found.retain(|tool| (self.is_visible)(*tool as usize));
+        let kept = self.keep(&self.index.words.best(scores, found, all));
+        self.tools.extend(kept);
+    }
+
+    /// Returns the first of the hits that can be used, not too many of one server.
+    fn keep(&self, hits: &[Hit]) -> Vec<u32> {
+        let mut of_server: Vec<(usize, usize)> = Vec::new();
+        let mut kept = Vec::new();
+        for hit in hits.iter().filter(|hit| (self.is_visible)(hit.position)) {
+            let server = self.index.names.server_of(hit.position);
+            let count = match of_server.iter_mut().find(|(known, _)| *known == server) {
+                Some((_, count)) => count,
+                None => {
+                    of_server.push((server, 0));
+                    &mut of_server.last_mut().expect("one was just added").1
+                }
+            };
+            *count += 1;
+            if *count <= FROM_SERVER && kept.len() < FROM_EACH {
+                kept.push(u32::try_from(hit.position).expect("it was one"));
+            }
+        }
+        kept
     }
 
     fn tools(mut self) -> Vec<usize> {
-        self.0.sort_unstable();
-        self.0.dedup();
-        self.0.into_iter().map(|tool| tool as usize).collect()
+        self.tools.sort_unstable();
+        self.tools.dedup();
+        self.tools.into_iter().map(|tool| tool as usize).collect()
     }
 }
 
@@ -357,9 +382,8 @@ impl Scores<'_> {
         &self,
         index: &Index,
         catalog: &Catalog,
-        tool: usize,
         intent: &Intent,
-        standing: Standing,
+        (tool, standing): (usize, Standing),
     ) -> Signals {
         let mut signals = [0.0; Signal::ALL.len()];
         let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;

@@ -57,8 +57,8 @@ impl Desk {
     }
 
     fn decide_in(&self, task: &str, situation: &Situation) -> Decision {
-        let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
-        let how = (Profile::Fitted(Weights::builtin()), limits);
+        let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
+        let how = (Method::Fitted(Weights::builtin()), rules);
         route(&self.index, &self.catalog, Request { task, sense: None }, situation, how)
     }
 
@@ -230,10 +230,10 @@ fn r5_what_the_caller_may_not_use_is_no_candidate() {
 fn r6_the_seeds_weights_are_a_profile() {
     let desk = Desk::of(DESK);
     let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-    let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
+    let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
     let seeded = |task| {
         let request = Request { task, sense: None };
-        route(&desk.index, &desk.catalog, request, &situation, (Profile::Seed, limits))
+        route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules))
     };
     assert_eq!(desk.first(&seeded("Search notes")), "obsidian__search_notes");
     assert_eq!(desk.first(&seeded("search code in a repository")), "github__search_code");
@@ -241,7 +241,7 @@ fn r6_the_seeds_weights_are_a_profile() {
     let down = |_: &Tool| Standing { is_up: false, ..Standing::PLAIN };
     let situation = Situation { preferred_server: None, standing: &down };
     let request = Request { task: "Search notes", sense: None };
-    let disconnected = route(&desk.index, &desk.catalog, request, &situation, (Profile::Seed, limits));
+    let disconnected = route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules));
     assert!((connected - disconnected.candidates[0].score - 0.1).abs() < 1e-6);
 }
 

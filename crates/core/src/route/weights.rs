@@ -8,10 +8,20 @@ use serde::{Deserialize, Serialize};
 use super::confidence::{Judgement, Trait, Traits};
 use super::signals::{Comparison, Query, Signal};
 
-/// How much each signal counts, and what a confidence is judged by.
+/// How much each signal counts, with and without an encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
+    /// Where only words are compared.
+    pub words: Table,
+    /// Where meanings are compared as well.
+    pub sense: Table,
+}
+
+/// How much each signal counts, and what a confidence is judged by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
     /// For each signal its weight, and what each gate adds to it.
     signals: BTreeMap<String, [f32; Gate::ALL.len() + 1]>,
     /// For each judgement the weight of each trait.
@@ -52,7 +62,39 @@ impl Weights {
         })
     }
 
-    /// Makes weights of fitted numbers.
+    /// Returns these weights without a signal, for seeing what it is worth.
+    pub fn without(&self, signals: &[Signal]) -> Self {
+        let mut rest = self.clone();
+        for signal in signals {
+            rest.words.signals.remove(signal.name());
+            rest.sense.signals.remove(signal.name());
+        }
+        rest
+    }
+
+    /// Returns how much each signal counts for a request.
+    pub(super) fn for_query(&self, query: &Query) -> [f32; Signal::ALL.len()] {
+        self.table(query).for_query(query)
+    }
+
+    pub(super) fn judge(&self, query: &Query, traits: &Traits) -> Judgement {
+        self.table(query).judge(traits)
+    }
+
+    fn table(&self, query: &Query) -> &Table {
+        if query.has_sense { &self.sense } else { &self.words }
+    }
+}
+
+/// Adds up the signals of each tool.
+pub(super) fn scores(comparison: &Comparison, counts: &[f32; Signal::ALL.len()]) -> Vec<f32> {
+    let score =
+        |signals: &[f32; Signal::ALL.len()]| signals.iter().zip(counts).map(|(it, count)| it * count).sum();
+    comparison.signals.iter().map(score).collect()
+}
+
+impl Table {
+    /// Makes a table of fitted numbers.
     pub fn new(
         signals: &[[f32; Gate::ALL.len() + 1]; Signal::ALL.len()],
         judgements: &[(&str, Traits)],
@@ -68,22 +110,11 @@ impl Weights {
         }
     }
 
-    /// Returns the weights of a signal: its own, and what each gate adds.
-    pub fn of(&self, signal: Signal) -> [f32; Gate::ALL.len() + 1] {
+    fn of(&self, signal: Signal) -> [f32; Gate::ALL.len() + 1] {
         self.signals.get(signal.name()).copied().unwrap_or_default()
     }
 
-    /// Returns these weights without a signal, for seeing what it is worth.
-    pub fn without(&self, signals: &[Signal]) -> Self {
-        let mut rest = self.clone();
-        for signal in signals {
-            rest.signals.remove(signal.name());
-        }
-        rest
-    }
-
-    /// Returns how much each signal counts for a request.
-    pub(super) fn for_query(&self, query: &Query) -> [f32; Signal::ALL.len()] {
+    fn for_query(&self, query: &Query) -> [f32; Signal::ALL.len()] {
         let gates = gates(query);
         std::array::from_fn(|at| {
             let [own, added @ ..] = self.of(Signal::ALL[at]);
@@ -91,15 +122,7 @@ impl Weights {
         })
     }
 
-    pub(super) fn scores(&self, comparison: &Comparison) -> Vec<f32> {
-        let weights = self.for_query(&comparison.query);
-        let score = |signals: &[f32; Signal::ALL.len()]| {
-            signals.iter().zip(weights).map(|(it, weight)| it * weight).sum()
-        };
-        comparison.signals.iter().map(score).collect()
-    }
-
-    pub(super) fn judge(&self, traits: &Traits) -> Judgement {
+    fn judge(&self, traits: &Traits) -> Judgement {
         let judge = |name: &str| {
             let Some(weights) = self.judgements.get(name) else { return 0.0 };
             let weight = |it: &Trait| weights.get(it.name()).copied().unwrap_or(0.0);

@@ -112,6 +112,12 @@ impl Hub {
 
     /// Returns tools of other servers that do what this one does, as far as its text tells.
     pub(crate) fn similar<'s>(&self, snapshot: &'s Snapshot, tool: &Tool) -> Vec<&'s Tool> {
+        if !snapshot.is_indexed() {
+            // Who never searches does not wait for an index because a server is down.
+            let others = snapshot.catalog.tools().iter().filter(|other| other.server != tool.server);
+            let alike = others.filter(|other| other.name == tool.name && self.permits(other));
+            return alike.take(OTHERS).collect();
+        }
         let query = format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
         let tools = snapshot.catalog.tools();
         let others = self.find(snapshot, &query, 10).into_iter().map(|(at, _)| &tools[at]);

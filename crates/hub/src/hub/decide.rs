@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use toolyard_core::route::{
-    self, Decision, Limits, Profile, Reasons, Request, Sense, Situation, Standing, Weights,
+    self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Weights,
 };
 use toolyard_core::tool::Tool;
 
@@ -41,10 +41,10 @@ impl Scene {
         }
     }
 
-    fn profile(&self) -> Profile<'static> {
+    fn profile(&self) -> Method<'static> {
         match self.config.routing.profile {
-            config::Ranking::Fitted => Profile::Fitted(Weights::builtin()),
-            config::Ranking::Seed => Profile::Seed,
+            config::Ranking::Fitted => Method::Fitted(Weights::builtin()),
+            config::Ranking::Seed => Method::Seed,
         }
     }
 }
@@ -158,7 +158,7 @@ fn make(
     let standing = |tool: &Tool| scene.standing(tool, &key.servers, &key.recent);
     let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
     let confidence = scene.config.routing.confidence_threshold;
-    let limits = Limits { confidence, candidates: key.candidates, reasons };
+    let rules = Rules { confidence, candidates: key.candidates, reasons };
     let request = Request { task: &key.task, sense };
-    route::route(snapshot.index(), &snapshot.catalog, request, &situation, (scene.profile(), limits))
+    route::route(snapshot.index(), &snapshot.catalog, request, &situation, (scene.profile(), rules))
 }

@@ -142,7 +142,7 @@ mod tests {
     use toolyard_core::catalog::Catalog;
     use toolyard_core::index::Index;
     use toolyard_core::metadata::Knowledge;
-    use toolyard_core::route::{Limits, Profile, Reasons, Request, Situation, Standing, Weights, route};
+    use toolyard_core::route::{Method, Reasons, Request, Rules, Situation, Standing, Weights, route};
 
     const TTL: Duration = Duration::from_secs(60);
 
@@ -163,8 +163,8 @@ mod tests {
         let index = Index::new(&catalog, Knowledge::default());
         let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
         let request = Request { task: "do something", sense: None };
-        let limits = Limits { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
-        Arc::new(route(&index, &catalog, request, &situation, (Profile::Fitted(Weights::builtin()), limits)))
+        let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
+        Arc::new(route(&index, &catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules)))
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Course {
         if self.asked.mode == Mode::Candidates {
             return self.candidates(&decision, &aside);
         }
-        if let Some((server, why)) = self.unreachable(&aside.task) {
+        if let Some((server, why)) = self.unreachable(&aside.task, &decision) {
             let others: Vec<usize> = self.others(&decision, |tool| *tool.server != *server);
             return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others, &aside);
         }

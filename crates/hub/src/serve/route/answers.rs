@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::route::Decision;
+use toolyard_core::route::{Decision, Verdict};
 use toolyard_core::tool::Tool;
 
 use super::pending::Question;
@@ -228,12 +228,17 @@ impl Course {
         positions.iter().map(|position| &self.snapshot.catalog.tools()[*position]).collect()
     }
 
-    /// A server that is asked for by name and of which nothing is known because it does not work.
-    pub(super) fn unreachable(&self, task: &str) -> Option<(Arc<str>, String)> {
+    /// A server that is asked for by name and of which nothing is known because it does not work. Servers
+    /// are called `time` and `notes`, so a tool that is meant and has the word itself goes first.
+    pub(super) fn unreachable(&self, task: &str, decision: &Decision) -> Option<(Arc<str>, String)> {
+        let meant = decision.candidates.first().filter(|_| decision.verdict == Verdict::Act);
+        let meant = meant.map(|it| &self.snapshot.catalog.tools()[it.position]);
+        let own = meant.map(|tool| format!("{} {}", tool.id.as_str(), tool.description).to_lowercase());
         let is_named = |server: &str| {
-            let wanted = self.asked.server.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(server));
+            let is_wanted = self.asked.server.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(server));
+            let is_explained = own.as_ref().is_some_and(|own| own.contains(&server.to_lowercase()));
             let mut words = task.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).take(1000);
-            wanted || words.any(|word| word.eq_ignore_ascii_case(server))
+            is_wanted || (!is_explained && words.any(|word| word.eq_ignore_ascii_case(server)))
         };
         let hub = &self.reception.hub;
         hub.upstreams().into_iter().find_map(|upstream| {

@@ -9,6 +9,8 @@ use crate::jsonrpc::{Fields, raw};
 const MOST_RESULTS: usize = 20;
 /// How much of an earlier result may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
+/// Words of a task that are looked at one by one.
+const MOST_WORDS: usize = 1000;
 
 /// One call of `smart_route`.
 #[derive(Clone, Debug)]
@@ -149,7 +151,7 @@ fn refers_back(task: &str) -> bool {
         "it", "that", "this", "them", "those", "these", "its", "their", "ihn", "sie", "es", "lo", "la",
         "los", "le", "les", "それ", "它",
     ];
-    words(task).any(|word| stand_ins.contains(&word.to_lowercase().as_str()))
+    words(task).take(MOST_WORDS).any(|word| stand_ins.contains(&word.to_lowercase().as_str()))
 }
 
 /// Verbs that begin another step behind an `and`.

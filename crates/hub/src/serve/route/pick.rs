@@ -15,6 +15,7 @@ pub(super) enum Pick {
 
 /// Answers longer than this say more than which one.
 const MOST_WORDS: usize = 12;
+const MOST_BYTES: usize = 500;
 
 /// Ordinals, by what they stand for.
 const ORDINALS: [(&[&str], usize); 9] = [
@@ -55,6 +56,9 @@ const FILLERS: [&str; 24] = [
 
 /// Reads which of the offered tools an answer means.
 pub(super) fn pick(answer: &str, offered: &[&Tool]) -> Pick {
+    if answer.len() > MOST_BYTES {
+        return Pick::Words;
+    }
     let answer = answer.trim().to_lowercase();
     if let Some(at) = offered.iter().position(|tool| named(&answer, tool)) {
         return Pick::Tool(at);
