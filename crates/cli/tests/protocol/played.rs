@@ -157,6 +157,17 @@ async fn r7_the_answer_to_a_question_runs_what_was_picked() {
 }
 
 #[tokio::test]
+async fn r7_a_question_can_be_answered_with_a_tool_that_it_does_not_offer() {
+    let desk = Desk::new().await;
+    let client = desk.session().await;
+    let asked = route(&client, json!({"task": "Find something"})).await;
+    assert!(asked["alternatives"].as_array().unwrap().iter().all(|it| it["tool"] != "music__pause"));
+    let context = json!({"session": asked["session"]});
+    let done = route(&client, json!({"task": "music__pause", "context": context})).await;
+    assert_eq!(done["executedTools"], json!(["music__pause"]), "{done}");
+}
+
+#[tokio::test]
 async fn r8_search_disconnected_server_is_an_error_with_alternatives() {
     let desk = Desk::new().await;
     desk.add("disconnected", json!({"command": "not-there-at-all"}));
