@@ -14,7 +14,7 @@ use crate::yard::{Yard, text};
 async fn vault() -> Option<(Yard, PathBuf)> {
     if !servers::are_installed() {
         use std::io::Write;
-        writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").unwrap();
+        writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

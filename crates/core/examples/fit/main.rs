@@ -7,10 +7,7 @@
 //! have its tool, and in hubs that have not. With TOOLYARD_ENCODER set to the file of an encoder, the weights
 //! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`).
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it reads data and writes weights; the library itself does not"
-)]
+#![expect(clippy::disallowed_methods, reason = "it reads data and writes weights; the library itself does not")]
 #![expect(clippy::print_stdout, reason = "what it prints is its purpose")]
 
 mod data;
