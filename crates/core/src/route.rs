@@ -167,15 +167,10 @@ pub fn route(
     if let (Method::Fitted(_), Reasons::Given) = (method, rules.reasons) {
         reason::explain(index, catalog, (request.task, &counts), &mut candidates);
     }
+    // What may be too vague to act on cannot be sure.
+    let confidence = judgement.right.min(1.0 - judgement.vague);
     let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, rules);
-    Decision {
-        intent: comparison.intent,
-        verdict,
-        confidence: judgement.right,
-        counts,
-        judgement,
-        candidates,
-    }
+    Decision { intent: comparison.intent, verdict, confidence, counts, judgement, candidates }
 }
 
 /// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
@@ -261,9 +256,6 @@ fn shares_name(index: &Index, a: usize, b: usize) -> bool {
 /// From here on a request counts as vague: better asked once too often than guessed.
 const VAGUE: f64 = 0.3;
 
-/// A request that reads less clear than this says too little to be declined.
-const UNCLEAR: f64 = 0.5;
-
 /// A vague request is asked about, a clear one that nothing fits is declined.
 fn verdict(
     catalog: &Catalog,
@@ -274,11 +266,7 @@ fn verdict(
 ) -> Verdict {
     let ask = || Verdict::Ask(Inquiry::about(catalog, intent, judgement, candidates));
     if candidates.is_empty() {
-        return if judgement.vague >= VAGUE || intent.confidence < UNCLEAR {
-            ask()
-        } else {
-            Verdict::Abstain
-        };
+        return if judgement.vague >= VAGUE || intent.is_empty() { ask() } else { Verdict::Abstain };
     }
     let is_clear = judgement.vague < VAGUE;
     if judgement.right >= rules.confidence && is_clear {

@@ -1,4 +1,4 @@
-//! What people say when they need a tool, where somebody wrote it down.
+//! What people say when they need a tool: what somebody wrote down, and what the tool says of itself.
 //!
 //! A request is compared with each phrasing by itself: ten phrasings are ten chances to be alike, not one
 //! long text that fits everything a little.
@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
-use crate::metadata::Knowledge;
+use crate::metadata::{Knowledge, first_sentence};
 use crate::text::terms;
 
 /// Phrasings of tools, by their words.
@@ -38,11 +38,16 @@ impl Phrases {
         let mut phrases = Self { tools: catalog.len(), ..Self::default() };
         let mut read: Vec<(u32, Vec<u32>)> = Vec::new();
         for position in 0..catalog.len() {
-            let Some(note) = &knowledge.of(position).note else { continue };
             let tool = u32::try_from(position).expect("a catalog has fewer than four billion tools");
-            let keywords = note.keywords.join(" ");
-            let texts = note.examples.iter().chain(&note.use_cases).map(String::as_str).chain([&*keywords]);
-            for text in texts.filter(|text| !text.is_empty()) {
+            let own = &catalog.tools()[position];
+            // What a tool says of itself is a phrasing too, so that one without a note is not left behind by its
+            // siblings that have one.
+            let mut texts = vec![own.name.clone(), first_sentence(&own.description).to_owned()];
+            if let Some(note) = &knowledge.of(position).note {
+                texts.extend(note.examples.iter().chain(&note.use_cases).cloned());
+                texts.push(note.keywords.join(" "));
+            }
+            for text in texts.iter().filter(|text| !text.is_empty()) {
                 let terms = terms(text, MAX_TERMS).iter().map(|term| phrases.intern(term)).collect();
                 read.push((tool, terms));
             }

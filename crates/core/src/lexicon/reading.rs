@@ -1,6 +1,6 @@
 //! A request, read: its language and its words with what they mean.
 
-use super::{Action, Language, Lexicon, Meaning, folded};
+use super::{Action, Language, Lexicon, Meaning, ends, folded};
 use crate::text::is_unparted;
 
 /// A request, read.
@@ -113,8 +113,7 @@ fn language(lexicon: &Lexicon, text: &str, runs: &[&str]) -> Language {
 }
 
 fn beginnings<'a>(lexicon: &'a Lexicon, run: &str) -> &'a [Meaning] {
-    let ends = run.char_indices().map(|(at, _)| at).skip(super::MIN_BEGINNING).chain([run.len()]);
-    let longest = ends.filter_map(|end| lexicon.beginnings.get(&run[..end])).last();
+    let longest = ends(run).filter_map(|end| lexicon.beginnings.get(&run[..end])).last();
     longest.map(Vec::as_slice).unwrap_or_default()
 }
 
