@@ -1,6 +1,7 @@
 //! How well requests find their tools, measured on sets whose right tools are known.
 
 mod bm25; //   the baseline
+mod model; //  what compares meanings
 mod report; // numbers for people and programs
 mod score; //  rankings and decisions become numbers
 mod sets; //   requests and tools on disk
@@ -15,8 +16,9 @@ use crate::args::Common;
 use crate::failure::Failure;
 use crate::output;
 use bm25::Bm25;
+use model::Model;
 use score::{Measured, Scores};
-use yard::{Model, Yard};
+use yard::Yard;
 
 /// Measure how well requests find their tools
 ///
@@ -31,6 +33,7 @@ use yard::{Model, Yard};
   toolyard eval sets/metatool --limit 200
   toolyard eval --without phrase,phrase-share --json | jq .macro
   toolyard eval --no-library --profile seed
+  toolyard eval --model none
 
 top-1: the first tool is right. recall@5: the share of the needed steps with a right tool among the
 first five. nDCG@10: how early the right tools come. What is acted on depends on the threshold.
@@ -46,8 +49,8 @@ pub(crate) struct Eval {
     /// Without the metadata that comes with the product
     #[arg(long)]
     no_library: bool,
-    /// What compares meanings: a name, a folder, or none
-    #[arg(long, value_name = "NAME|FOLDER|none", default_value = "none")]
+    /// What compares meanings: the model inside, one from a folder, or none
+    #[arg(long, value_name = "builtin|none|FOLDER", default_value = "builtin")]
     model: String,
     /// How tools are ranked
     #[arg(long, value_enum, default_value_t = Ranker::Fitted)]
@@ -122,8 +125,10 @@ fn measure(
     (bar, shown): (&Bar, &str),
 ) -> Result<Scores, Failure> {
     let collection = sets::read(folder, limit)?;
-    bar.begin(&format!("{shown}: {}", collection.name), collection.cases.len() + collection.unserved.len());
-    let yard = Yard::new(&collection.tools, 0..collection.tools.len(), way);
+    let title = format!("{shown}: {}", collection.name);
+    let begin = |missing| bar.begin(&format!("{title}, vectors of tools"), missing);
+    let yard = Yard::of_set(&collection.tools, way, begin, |count| bar.advance(count));
+    bar.begin(&title, collection.cases.len() + collection.unserved.len());
     let bm25 = Bm25::new(&collection.tools);
     let seen = yard.see_all(&collection.cases, &bm25, way, || bar.step());
     let unserved = yard::see_unserved(&yard, &collection.tools, &collection.unserved, way, || bar.step());
@@ -187,7 +192,11 @@ impl Bar {
     }
 
     fn step(&self) {
-        self.0.inc(1);
+        self.advance(1);
+    }
+
+    fn advance(&self, steps: usize) {
+        self.0.inc(steps as u64);
     }
 }
 

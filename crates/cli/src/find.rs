@@ -30,7 +30,8 @@ pub(crate) async fn run(common: &Common, asked: &Find) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
         learn::learn(hub, None).await;
         let snapshot = hub.snapshot();
-        let found = hub.find(&snapshot, &query, asked.limit);
+        learn::understand(hub, &snapshot).await;
+        let found = hub.find(&snapshot, &query, asked.limit).await;
         let found = found.iter().map(|(at, score)| (&snapshot.catalog.tools()[*at], *score));
         if common.json {
             let tools: Vec<Value> = found

@@ -7,6 +7,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::tool::clean;
 use toolyard_hub::hub::Hub;
+use toolyard_hub::live::Snapshot;
+use toolyard_hub::store::MeaningStatus;
 use toolyard_hub::upstream::State;
 
 /// A spinner on stderr; nothing at all when stderr is no terminal. Dropping it clears the line.
@@ -36,6 +38,31 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// How long one command waits for tools to be understood; the next command goes on from there.
+const UNDERSTANDING: Duration = Duration::from_secs(3);
+/// What takes no longer than this is not worth a line.
+const UNNOTICED: Duration = Duration::from_millis(300);
+
+/// Understands what tools mean, as far as a few seconds allow.
+pub(crate) async fn understand(hub: &Hub, snapshot: &Arc<Snapshot>) {
+    let mut work = std::pin::pin!(hub.understand(snapshot, UNDERSTANDING));
+    if tokio::time::timeout(UNNOTICED, &mut work).await.is_ok() {
+        return;
+    }
+    let waiting = Waiting::begin("reading what tools mean");
+    let told = async {
+        loop {
+            let MeaningStatus { known, all, .. } = hub.meaning_progress();
+            waiting.say(&format!("reading what tools mean: {known} of {all} texts"));
+            tokio::time::sleep(UNNOTICED).await;
+        }
+    };
+    tokio::select! {
+        () = work => {}
+        () = told => {}
     }
 }
 

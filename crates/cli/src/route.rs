@@ -99,8 +99,9 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         }
         learn::learn(hub, None).await;
         let snapshot = hub.snapshot();
+        learn::understand(hub, &snapshot).await;
         let wanted = Wanted { preferred_server: asked.server.as_deref(), ..Wanted::plain(&task) };
-        let decision = hub.decide(&snapshot, &wanted);
+        let decision = hub.decide(&snapshot, &wanted).await;
         let shown = Arc::clone(&snapshot);
         let mut way = Way {
             config: hub.config(),

@@ -3,7 +3,7 @@
 use owo_colors::OwoColorize;
 use serde_json::json;
 use toolyard_core::tool::clean;
-use toolyard_hub::store::{ServerStatus, Status};
+use toolyard_hub::store::{MeaningStatus, ServerStatus, Status};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use crate::setup;
 
 States: configured (never reached), known (not running, its tools are known), starting,
 ready, failed, stopped (the next call starts it).
-With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\"}], \"servers\": [{\"name\",
+With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\", \"meaning\"}], \"servers\": [{\"name\",
 \"transport\", \"state\", \"reason\", \"tools\", \"problems\"}]}; the outer \"servers\" are those of the
 configuration, as far as they are known when no hub is asked")]
 pub(crate) struct Show {}
@@ -32,13 +32,13 @@ pub(crate) async fn run(common: &Common) -> Result<(), Failure> {
             return Ok(output::json(&json!({ "hubs": hubs, "servers": servers }))?);
         }
         let mut text = String::new();
-        for Status { pid, serving, config, servers } in &hubs {
+        for Status { pid, serving, config, servers, meaning } in &hubs {
             let config = match config {
                 Some(path) => path.display().to_string(),
                 None => "no configuration file".to_owned(),
             };
             text += &format!("{} {serving}  (process {pid}, {config})\n", "hub at".bold());
-            text += &format!("{}\n\n", table(servers));
+            text += &format!("{}\n{}\n", table(servers), understood(meaning));
         }
         if hubs.is_empty() {
             text += &format!("No hub is running. What is known:\n{}\n", table(&servers));
@@ -46,6 +46,15 @@ pub(crate) async fn run(common: &Common) -> Result<(), Failure> {
         Ok(output::text(text.trim_end())?)
     })
     .await
+}
+
+/// Says how far tools are understood by meaning, in a line; nothing where nothing compares meanings.
+fn understood(meaning: &MeaningStatus) -> String {
+    let Some(model) = &meaning.model else { return String::new() };
+    let trouble = meaning.trouble.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+    let (known, all) = (meaning.known, meaning.all);
+    let line = format!("  meaning: {known} of {all} texts read by {model}{trouble}");
+    format!("{}\n", clean(&line))
 }
 
 /// Shows servers with their state, tools and problems.

@@ -320,16 +320,35 @@ pub enum Ranking {
 pub struct SemanticSearch {
     /// Whether meaning is used beside words.
     pub enabled: bool,
-    /// The name of the built-in model, or a folder with weights.
-    pub model: String,
-    /// How alike request and tool must be.
-    pub similarity_threshold: f64,
+    /// What compares meanings.
+    pub model: Model,
+    /// How alike request and tool must be, as a share of how alike the nearest tool is; otherwise the tool
+    /// gets no credit for its meaning. All get it when `None`.
+    pub similarity_threshold: Option<f64>,
 }
 
 impl Default for SemanticSearch {
     fn default() -> Self {
-        Self { enabled: true, model: "all-MiniLM-L6-v2".to_owned(), similarity_threshold: 0.75 }
+        Self { enabled: true, model: Model::Builtin, similarity_threshold: None }
     }
+}
+
+/// What compares meanings.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Model {
+    /// The encoder inside the program.
+    Builtin,
+    /// A folder with a BERT-type sentence encoder.
+    Folder(PathBuf),
+    /// A service that computes vectors.
+    Endpoint {
+        /// Where texts are sent.
+        url: String,
+        /// The model that is asked for.
+        name: String,
+        /// The key that is shown.
+        key: Option<String>,
+    },
 }
 
 /// Asking back.

@@ -13,6 +13,7 @@ use toolyard_core::tool::Tool;
 use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Surface, Transport};
 use crate::live::{Live, Snapshot};
+use crate::meaning::Meanings;
 use crate::policy::{Policy, Refusal};
 use crate::process::Nursery;
 use crate::routing::Memory;
@@ -65,6 +66,7 @@ pub struct Hub {
     live: Live,
     board: Arc<Board>,
     memory: Arc<Memory>,
+    meanings: Arc<Meanings>,
     settings: RwLock<Settings>,
     background: Mutex<JoinSet<()>>,
 }
@@ -127,6 +129,7 @@ impl Hub {
             live,
             board: Arc::clone(&board),
             memory: Arc::clone(&memory),
+            meanings: Arc::new(Meanings::new(Arc::clone(&store), around.http.clone())),
             settings: RwLock::new(settings),
             background: Mutex::default(),
             around,
@@ -135,6 +138,9 @@ impl Hub {
         let news = hub.around.audience.news.clone();
         hub.in_background(write_down(learning, board, Arc::clone(&store), news));
         hub.in_background(keep_measures(memory, store));
+        if hub.options.learning == Learning::Background {
+            hub.in_background(Arc::clone(&hub.meanings).keep_up(hub.live.clone()));
+        }
         hub.apply(config);
         hub
     }
@@ -188,6 +194,7 @@ impl Hub {
             self.in_background(async move { upstream.stop().await });
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
+        self.meanings.choose(&config.routing.semantic_search);
         *self.settings.write().expect("no holder panics") = Settings {
             config: Arc::new(config),
             policy,
@@ -201,11 +208,8 @@ impl Hub {
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
             // The first request in plain words then finds what was known before ready.
-            let snapshot = self.snapshot();
             if self.config().serve.surface != Surface::All {
-                self.in_background(async move {
-                    snapshot.indexed().await;
-                });
+                self.meanings.want();
             }
         }
     }
@@ -335,6 +339,7 @@ impl Hub {
                 serving: serving.to_owned(),
                 config: config.clone(),
                 servers: self.servers(),
+                meaning: self.meaning_progress(),
             };
             if last.as_ref() != Some(&status) {
                 if let Err(err) = self.store.keep_status(&status) {
@@ -402,6 +407,7 @@ impl Hub {
             stopping.spawn(async move { upstream.stop().await });
         }
         while stopping.join_next().await.is_some() {}
+        self.meanings.close().await;
         keep_fresh(&self.memory, &self.store);
     }
 }

@@ -14,6 +14,7 @@ pub mod sidecars; // what a person wrote about tools
 pub mod routing; //  what a decision depends on, and decisions remembered
 pub mod store; //    what was learnt, across restarts
 pub mod live; //     the catalog as it is now
+pub mod meaning; //  what texts mean, as vectors
 pub mod policy; //   what may be called, how often
 pub mod hub; //      all of it behind one name
 pub mod serve; //    clients over stdio and HTTP

@@ -102,4 +102,9 @@ impl Live {
     pub fn now(&self) -> Arc<Snapshot> {
         Arc::clone(&self.0.borrow())
     }
+
+    /// Waits for a snapshot after the last one that was waited for; `false` when there will be none.
+    pub(crate) async fn changed(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
 }

@@ -41,6 +41,22 @@ pub struct Status {
     pub config: Option<PathBuf>,
     /// Its servers.
     pub servers: Vec<ServerStatus>,
+    /// How far it understands its tools.
+    #[serde(default)]
+    pub meaning: MeaningStatus,
+}
+
+/// How far tools are understood by meaning.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub struct MeaningStatus {
+    /// What compares meanings; `None` where nothing does yet.
+    pub model: Option<String>,
+    /// How many texts have a vector.
+    pub known: usize,
+    /// How many texts there are.
+    pub all: usize,
+    /// Why it is not the model that the configuration names.
+    pub trouble: Option<String>,
 }
 
 /// What is known of one server.
@@ -169,6 +185,32 @@ impl Store {
         Ok(rows > 0)
     }
 
+    /// Returns the stored vectors of texts, each `None` where there is none.
+    pub(crate) fn vectors(&self, model: i64, texts: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+        let connection = self.connection.lock().expect("no holder panics");
+        let sql = "SELECT vector FROM vector WHERE model = ?1 AND text = ?2";
+        let Ok(mut statement) = connection.prepare_cached(sql) else { return vec![None; texts.len()] };
+        let mut vector = |text: &&[u8]| statement.query_row(params![model, text], |row| row.get(0)).ok();
+        texts.iter().map(&mut vector).collect()
+    }
+
+    /// Keeps vectors of texts, all or none. Others may keep the same.
+    pub(crate) fn keep_vectors(&self, model: i64, rows: &[(&[u8], Vec<u8>)]) -> Result<(), Error> {
+        let mut connection = self.connection.lock().expect("no holder panics");
+        let mut keep = || -> rusqlite::Result<()> {
+            let transaction = connection.transaction()?;
+            {
+                let sql = "INSERT OR REPLACE INTO vector (model, text, vector) VALUES (?1, ?2, ?3)";
+                let mut statement = transaction.prepare_cached(sql)?;
+                for (text, vector) in rows {
+                    statement.execute(params![model, text, vector])?;
+                }
+            }
+            transaction.commit()
+        };
+        keep().map_err(|source| Error { path: self.path.clone(), source })
+    }
+
     fn write(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<(), Error> {
         self.write_rows(sql, values).map(drop)
     }
@@ -231,7 +273,10 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
          CREATE TABLE IF NOT EXISTS hub (pid INTEGER PRIMARY KEY, status TEXT NOT NULL, said INTEGER NOT NULL);
          CREATE TABLE IF NOT EXISTS measured (
              tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL, latency_ms REAL NOT NULL);
-         CREATE TABLE IF NOT EXISTS spent (number INTEGER PRIMARY KEY, until INTEGER NOT NULL);",
+         CREATE TABLE IF NOT EXISTS spent (number INTEGER PRIMARY KEY, until INTEGER NOT NULL);
+         CREATE TABLE IF NOT EXISTS vector (
+             model INTEGER NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text)
+         ) WITHOUT ROWID;",
     )
 }
 
@@ -344,6 +389,12 @@ mod tests {
     }
 
     fn status(pid: u32) -> Status {
-        Status { pid, serving: "stdio".to_owned(), config: None, servers: Vec::new() }
+        Status {
+            pid,
+            serving: "stdio".to_owned(),
+            config: None,
+            servers: Vec::new(),
+            meaning: MeaningStatus::default(),
+        }
     }
 }

@@ -9,7 +9,8 @@ use std::time::Instant;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::index::Index;
+use toolyard_core::embed::Embedding;
+use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{
     self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Verdict,
@@ -19,41 +20,14 @@ use toolyard_core::tool::Effect;
 use super::bm25::Bm25;
 use super::sets::{Case, Listed, Unserved};
 use super::{MOST, Way};
-use crate::failure::Failure;
-
-/// Says how alike requests and tools are in meaning.
-///
-/// An encoder joins as one more variant; everything else here asks [`Model::sense`] alone.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Model {
-    /// Nothing does: words and metadata decide.
-    Off,
-}
-
-impl Model {
-    /// Finds the model that the command line names.
-    pub(super) fn named(name: &str) -> Result<Self, Failure> {
-        match name {
-            "none" => Ok(Self::Off),
-            other => {
-                Err(Failure::usage(format!("there is no model `{other}`: this build has no encoder yet"))
-                    .hint("`--model none` routes by words and metadata"))
-            }
-        }
-    }
-
-    fn sense(self, _task: &str) -> Option<Sense> {
-        match self {
-            Self::Off => None,
-        }
-    }
-}
 
 /// The tools of a set as the product sees them.
 #[derive(Debug)]
 pub(super) struct Yard {
     catalog: Catalog,
     index: Index,
+    /// What the tools mean, where something compares meanings.
+    meaning: Option<Meaning>,
     /// The place in the set of each tool of the catalog.
     places: Vec<usize>,
     /// How many tools the catalog did not take.
@@ -94,6 +68,20 @@ const BOUNDS: Bounds = Bounds { tools: usize::MAX, name_chars: 128, description_
 impl Yard {
     /// Takes in the tools at some places of a set.
     pub(super) fn new(tools: &[Listed], among: impl IntoIterator<Item = usize>, way: &Way) -> Self {
+        let mut yard = Self::without_meaning(tools, among, way);
+        yard.meaning = way.model.meaning(&yard.catalog, &yard.index);
+        yard
+    }
+
+    /// Takes in all tools of a set, and shows how many vectors have to be computed for that.
+    pub(super) fn of_set(tools: &[Listed], way: &Way, begin: impl Fn(usize), done: impl Fn(usize)) -> Self {
+        let mut yard = Self::without_meaning(tools, 0..tools.len(), way);
+        way.model.learn(&yard.catalog, &yard.index, begin, done);
+        yard.meaning = way.model.meaning(&yard.catalog, &yard.index);
+        yard
+    }
+
+    fn without_meaning(tools: &[Listed], among: impl IntoIterator<Item = usize>, way: &Way) -> Self {
         let mut servers: BTreeMap<&str, Advertised> = BTreeMap::new();
         let mut names: HashSet<(&str, String)> = HashSet::new();
         let mut given: Vec<(usize, &str, String)> = Vec::new();
@@ -123,12 +111,16 @@ impl Yard {
         let library = way.has_library.then(Library::builtin);
         let knowledge = Knowledge::gather(&catalog, library, &[], |_| None);
         let written = knowledge.written();
-        Self { index: Index::new(&catalog, knowledge), catalog, places, rejected, written }
+        Self { index: Index::new(&catalog, knowledge), catalog, meaning: None, places, rejected, written }
     }
 
-    fn decide(&self, task: &str, way: &Way, rules: Rules) -> Decision {
-        let sense = way.model.sense(task);
-        let request = Request { task, sense: sense.as_ref() };
+    fn sense(&self, request: Option<&Embedding>) -> Option<Sense> {
+        let meaning = self.meaning.as_ref()?;
+        Some(meaning.sense(request?).expect("all vectors are of one model"))
+    }
+
+    fn decide(&self, task: &str, sense: Option<&Sense>, way: &Way, rules: Rules) -> Decision {
+        let request = Request { task, sense };
         let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
         let profile = way.weights.as_ref().map_or(Method::Seed, Method::Fitted);
         route::route(&self.index, &self.catalog, request, &situation, (profile, rules))
@@ -136,7 +128,8 @@ impl Yard {
 
     fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
         let rules = Rules { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
-        let decision = self.decide(task, way, rules);
+        let sense = self.sense(way.model.request(task).as_ref());
+        let decision = self.decide(task, sense.as_ref(), way, rules);
         let first = decision.candidates.first().map(|candidate| self.index.knowledge.of(candidate.position));
         let is_destructive = first.is_some_and(|facts| facts.effect == Effect::Destroy);
         let acts = |decision: &Decision| decision.verdict == Verdict::Act;
@@ -147,7 +140,8 @@ impl Yard {
             Verdict::Abstain => Step::Abstain,
         };
         // What else can hold it back is for the product to know, so it is asked, not rebuilt here.
-        let may_act = acts(&decision) || acts(&self.decide(task, way, Rules { confidence: 0.0, ..rules }));
+        let bold = || self.decide(task, sense.as_ref(), way, Rules { confidence: 0.0, ..rules });
+        let may_act = acts(&decision) || acts(&bold());
         Seen {
             ranked: decision.candidates.iter().map(|candidate| self.places[candidate.position]).collect(),
             bm25: bm25.map(|bm25| bm25.rank(task, MOST)).unwrap_or_default(),
@@ -173,7 +167,8 @@ impl Yard {
         })
     }
 
-    /// Returns how long a decision takes, in microseconds: the median over a sample, on one core.
+    /// Returns how long a decision takes, in microseconds: the median over a sample, on one core,
+    /// without the time in which the request becomes a vector.
     pub(super) fn median_us(&self, cases: &[Case], way: &Way) -> f64 {
         let rules = Rules { confidence: way.threshold, candidates: OFFERED, reasons: Reasons::LeftOut };
         let step = cases.len().div_ceil(SAMPLE).max(1);
@@ -181,8 +176,10 @@ impl Yard {
             .iter()
             .step_by(step)
             .map(|case| {
+                let meant = way.model.request(&case.task);
                 let begin = Instant::now();
-                std::hint::black_box(self.decide(&case.task, way, rules));
+                let sense = self.sense(meant.as_ref());
+                std::hint::black_box(self.decide(&case.task, sense.as_ref(), way, rules));
                 begin.elapsed().as_secs_f64() * 1e6
             })
             .collect();

@@ -2,11 +2,8 @@
 
 use owo_colors::OwoColorize;
 use serde_json::{Map, Value, json};
-use toolyard_core::route::{
-    self, Candidate, Decision, Request, Signal, Situation, Standing, Verdict, Weights,
-};
+use toolyard_core::route::{self, Candidate, Decision, Signal, Verdict};
 use toolyard_core::tool::clean;
-use toolyard_hub::config::Ranking;
 
 use super::Way;
 use crate::output::{self, Attribute, Cell, Layout};

@@ -13,7 +13,7 @@ use crate::place::Place;
 fn r6_rankings_are_scored_beside_plain_bm25() {
     let place = Place::new();
     write_post(&place);
-    let (report, exit) = place.json(&["eval", "post", "--json"]);
+    let (report, exit) = place.json(&["eval", "--model", "none", "post", "--json"]);
     assert_eq!(exit, 0);
     let set = &report["sets"][0];
     assert_eq!((&set["name"], &set["tools"], &set["queries"]), (&json!("post"), &json!(4), &json!(6)));
@@ -37,8 +37,8 @@ fn r6_rankings_are_scored_beside_plain_bm25() {
 fn r6_the_threshold_decides_what_is_acted_on() {
     let place = Place::new();
     write_post(&place);
-    let (bold, _) = place.json(&["eval", "post", "--json", "--threshold", "0"]);
-    let (shy, _) = place.json(&["eval", "post", "--json", "--threshold", "1"]);
+    let (bold, _) = place.json(&["eval", "--model", "none", "post", "--json", "--threshold", "0"]);
+    let (shy, _) = place.json(&["eval", "--model", "none", "post", "--json", "--threshold", "1"]);
     let (bold, shy) = (&bold["sets"][0], &shy["sets"][0]);
     assert_eq!((&shy["acted"]["n"], &shy["acted"]["right"]), (&json!(0), &Value::Null));
     assert_eq!((&shy["asked_on_answerable"], &bold["asked_on_answerable"]), (&json!(1.0), &json!(0.0)));
@@ -59,7 +59,7 @@ fn r6_the_threshold_decides_what_is_acted_on() {
 fn r19_a_fleet_is_scored_by_kind_of_request() {
     let place = Place::new();
     write_desk(&place);
-    let (report, exit) = place.json(&["eval", "sets", "--json"]);
+    let (report, exit) = place.json(&["eval", "--model", "none", "sets", "--json"]);
     assert_eq!(exit, 0);
     let set = &report["sets"][0];
     assert_eq!((&set["name"], &set["tools"]), (&json!("desk"), &json!(3)));
@@ -92,7 +92,7 @@ fn r6_what_was_measured_is_a_table() {
     let place = Place::new();
     write_post(&place);
     write_desk(&place);
-    let seen = place.run(&["eval", "post", "sets", "--no-library"]);
+    let seen = place.run(&["eval", "--model", "none", "post", "sets", "--no-library"]);
     let blocks: Vec<&str> = seen.split("\n\n").collect();
     // The last column is time.
     let ranking: Vec<&str> =
@@ -131,10 +131,10 @@ fn r6_signals_can_be_left_out() {
     let place = Place::new();
     write_post(&place);
     let all: Vec<String> = toolyard_core::route::Signal::ALL.iter().map(|it| it.name().to_owned()).collect();
-    let (report, _) = place.json(&["eval", "post", "--json", "--without", &all.join(",")]);
+    let (report, _) = place.json(&["eval", "--model", "none", "post", "--json", "--without", &all.join(",")]);
     // With nothing to go by tools tie, and the name decides: the parcel goes by mail.
     assert_eq!(report["sets"][0]["top1"], rounded(4.0 / 6.0));
-    let (seed, exit) = place.json(&["eval", "post", "--json", "--profile", "seed"]);
+    let (seed, exit) = place.json(&["eval", "--model", "none", "post", "--json", "--profile", "seed"]);
     assert_eq!((exit, &seed["sets"][0]["bm25"]), (0, &report["sets"][0]["bm25"]));
 }
 
@@ -148,12 +148,12 @@ fn r6_what_cannot_be_measured_is_said() {
     insta::assert_snapshot!(
         [
             place.run(&["eval"]),
-            place.run(&["eval", "nowhere"]),
-            place.run(&["eval", "empty"]),
-            place.run(&["eval", "broken"]),
+            place.run(&["eval", "--model", "none", "nowhere"]),
+            place.run(&["eval", "--model", "none", "empty"]),
+            place.run(&["eval", "--model", "none", "broken"]),
             place.run(&["eval", "post", "--model", "minilm"]),
-            place.run(&["eval", "post", "--threshold", "7"]),
-            place.run(&["eval", "post", "--profile", "seed", "--without", "words"]),
+            place.run(&["eval", "--model", "none", "post", "--threshold", "7"]),
+            place.run(&["eval", "--model", "none", "post", "--profile", "seed", "--without", "words"]),
         ]
         .join("\n"),
         @"
@@ -184,7 +184,7 @@ fn r6_what_cannot_be_measured_is_said() {
         [exit 2]
         "
     );
-    let unknown = place.run(&["eval", "post", "--without", "wrods"]);
+    let unknown = place.run(&["eval", "--model", "none", "post", "--without", "wrods"]);
     assert!(unknown.contains("there is no signal `wrods`\n  hint: there are words, "), "{unknown}");
 }
 

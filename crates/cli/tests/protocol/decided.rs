@@ -26,9 +26,9 @@ fn open(config: Config) -> Arc<Hub> {
 }
 
 /// Names the candidates for some words, the best first.
-fn names(hub: &Hub, wanted: &Wanted) -> Vec<String> {
+async fn names(hub: &Hub, wanted: &Wanted<'_>) -> Vec<String> {
     let snapshot = hub.snapshot();
-    let decision = hub.decide(&snapshot, wanted);
+    let decision = hub.decide(&snapshot, wanted).await;
     let tools = snapshot.catalog.tools();
     decision.candidates.iter().map(|it| tools[it.position].id.as_str().to_owned()).collect()
 }
@@ -44,37 +44,37 @@ async fn r12_a_decision_is_made_once_until_something_that_it_depends_on_changes(
     let config = config(&yard);
     let hub = open(config.clone());
     let wanted = Wanted { conversation: Some("here"), ..Wanted::plain("list the notes") };
-    let first = names(&hub, &wanted);
+    let first = names(&hub, &wanted).await;
     assert_eq!(first[0], "notes__list_notes");
     assert_eq!(counts(&hub), (0, 1));
-    assert_eq!(names(&hub, &Wanted { task: "  list  the\tnotes ", ..wanted }), first);
+    assert_eq!(names(&hub, &Wanted { task: "  list  the\tnotes ", ..wanted }).await, first);
     assert_eq!(counts(&hub), (1, 1), "layout is no difference");
-    names(&hub, &Wanted { preferred_server: Some("wiki"), ..wanted });
-    names(&hub, &Wanted { candidates: Some(1), ..wanted });
-    names(&hub, &Wanted { servers: &["wiki".to_owned()], ..wanted });
+    names(&hub, &Wanted { preferred_server: Some("wiki"), ..wanted }).await;
+    names(&hub, &Wanted { candidates: Some(1), ..wanted }).await;
+    names(&hub, &Wanted { servers: &["wiki".to_owned()], ..wanted }).await;
     assert_eq!(counts(&hub), (1, 4));
     hub.note_use("elsewhere", "wiki__list_pages");
-    names(&hub, &wanted);
+    names(&hub, &wanted).await;
     assert_eq!(counts(&hub), (2, 4), "another conversation is no difference");
     hub.note_use("here", "wiki__list_pages");
-    names(&hub, &wanted);
+    names(&hub, &wanted).await;
     assert_eq!(counts(&hub), (2, 5), "what was used lately is");
     let mut denying = config.clone();
     denying.policy.deny.push("notes__list_*".to_owned());
     hub.apply(denying);
-    assert!(!names(&hub, &wanted).contains(&"notes__list_notes".to_owned()));
+    assert!(!names(&hub, &wanted).await.contains(&"notes__list_notes".to_owned()));
     assert_eq!(counts(&hub), (2, 6));
     assert_eq!(hub.tally().entries, 1, "what was decided before the change is gone");
     let mut without = config.clone();
     without.servers.remove("notes");
     hub.apply(without);
-    assert!(names(&hub, &wanted).iter().all(|name| name.starts_with("wiki__")));
+    assert!(names(&hub, &wanted).await.iter().all(|name| name.starts_with("wiki__")));
     let mut forgetful = config;
     forgetful.routing.enable_caching = false;
     hub.apply(forgetful);
     let before = counts(&hub);
-    names(&hub, &wanted);
-    names(&hub, &wanted);
+    names(&hub, &wanted).await;
+    names(&hub, &wanted).await;
     assert_eq!(counts(&hub), before, "a cache that is switched off is not asked");
     hub.close().await;
 }
@@ -86,13 +86,13 @@ async fn r12_the_cache_holds_as_many_decisions_as_it_may_for_as_long_as_it_may()
     config.routing.cache_size = 2;
     let hub = open(config.clone());
     for task in ["list notes", "list pages", "search notes", "list notes"] {
-        names(&hub, &Wanted::plain(task));
+        names(&hub, &Wanted::plain(task)).await;
     }
     assert_eq!((counts(&hub), hub.tally().entries), ((0, 4), 2));
     config.routing.cache_ttl = std::time::Duration::ZERO;
     hub.apply(config);
-    names(&hub, &Wanted::plain("list notes"));
-    names(&hub, &Wanted::plain("list notes"));
+    names(&hub, &Wanted::plain("list notes")).await;
+    names(&hub, &Wanted::plain("list notes")).await;
     assert_eq!(counts(&hub), (0, 6), "a decision whose time is over is made again");
     hub.close().await;
 }
@@ -137,9 +137,9 @@ async fn r8_a_server_that_does_not_start_lowers_its_tools() {
     std::fs::remove_file(script).unwrap();
     let hub = open(config(&yard));
     let wanted = Wanted::plain("list open tasks");
-    assert_eq!(names(&hub, &wanted)[0], "alpha__list_tasks", "equals are in the order of their names");
+    assert_eq!(names(&hub, &wanted).await[0], "alpha__list_tasks", "equals are in the order of their names");
     hub.learn(|upstream| &*upstream.name == "alpha", |_| {}).await;
-    assert_eq!(names(&hub, &wanted)[0], "beta__list_tasks");
+    assert_eq!(names(&hub, &wanted).await[0], "beta__list_tasks");
     assert_eq!(counts(&hub), (0, 2), "a server that fell is a reason to decide anew");
     hub.close().await;
 }
@@ -154,7 +154,7 @@ async fn t1_a_fallback_comes_after_its_equals() {
     });
     let yard = Yard::new(json!({"mcpServers": servers, "tiers": {"alpha": 2}})).keep(folder).learnt().await;
     let hub = open(config(&yard));
-    assert_eq!(names(&hub, &Wanted::plain("list open tasks"))[0], "beta__list_tasks");
+    assert_eq!(names(&hub, &Wanted::plain("list open tasks")).await[0], "beta__list_tasks");
     hub.close().await;
 }
 
@@ -176,14 +176,22 @@ async fn r2_what_a_person_wrote_about_a_tool_is_used_for_the_versions_it_names()
     write(&folder, "stranger.json", "{\"server\": \"nowhere\", \"tools\": {}}");
     let hub = open(config(&yard));
     let wanted = Wanted::plain("summon the kraken");
-    assert_ne!(names(&hub, &wanted).first().map(String::as_str), Some("wiki__list_pages"), "it is version 1");
+    assert_ne!(
+        names(&hub, &wanted).await.first().map(String::as_str),
+        Some("wiki__list_pages"),
+        "it is version 1"
+    );
     let problems = hub.metadata_problems();
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[0].contains("wrong.json") && problems[0].contains("line 3"), "{problems:?}");
     assert!(problems[1].contains("`nowhere`"), "{problems:?}");
     write(&folder, "wiki.json", &about("<2"));
     hub.apply(config(&yard));
-    assert_eq!(names(&hub, &wanted)[0], "wiki__list_pages", "files are read again with the configuration");
+    assert_eq!(
+        names(&hub, &wanted).await[0],
+        "wiki__list_pages",
+        "files are read again with the configuration"
+    );
     hub.close().await;
 }
 

@@ -345,10 +345,14 @@ pub(super) enum RawRanking {
 pub(super) struct RawSemanticSearch {
     /// Whether meaning is used beside words; true by default.
     pub(super) enabled: Option<bool>,
-    /// "all-MiniLM-L6-v2" for the built-in model, or a folder with weights.
+    /// "builtin" or "all-MiniLM-L6-v2" for the model inside, a folder with weights, "ollama:MODEL", or the URL
+    /// of an embeddings endpoint with "#MODEL" at its end.
     #[schemars(length(min = 1))]
     pub(super) model: Option<String>,
-    /// How alike request and tool must be; 0.75 by default.
+    /// The key that an embeddings endpoint wants to see.
+    #[schemars(length(min = 1))]
+    pub(super) api_key: Option<String>,
+    /// How alike request and tool must be, as a share of how alike the nearest tool is; all count by default.
     #[schemars(range(min = 0, max = 1))]
     pub(super) similarity_threshold: Option<f64>,
 }

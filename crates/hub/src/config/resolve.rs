@@ -15,9 +15,14 @@ use super::raw::{
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Clarification, Config, Folders, METADATA, Performance, Policy, Profile, Ranking, Routing, SemanticSearch,
-    Serve, Server, Skill, Store, Surface,
+    Clarification, Config, Folders, METADATA, Model, Performance, Policy, Profile, Ranking, Routing,
+    SemanticSearch, Serve, Server, Skill, Store, Surface,
 };
+
+/// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
+const BUILTIN_MODELS: [&str; 3] = ["builtin", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
+/// Where Ollama listens unless somebody changed it.
+const OLLAMA: &str = "http://127.0.0.1:11434/api/embed";
 
 /// Turns a tree that was compared with the schema into a configuration, and reports what is wrong with it.
 ///
@@ -121,21 +126,36 @@ impl<'n> Resolving<'_, 'n, '_> {
         }
     }
 
-    fn semantic_search(&self, raw: RawSemanticSearch) -> SemanticSearch {
+    fn semantic_search(&mut self, raw: RawSemanticSearch) -> SemanticSearch {
         let standard = SemanticSearch::default();
-        let model = raw.model.map(|model| {
-            // A name is the built-in model; a path is a folder with weights.
-            if model.contains(['/', '\\']) || model.starts_with('~') {
-                resolve_path(&model, self.folder, &self.folders.home).to_string_lossy().into_owned()
-            } else {
-                model
-            }
-        });
+        let model = raw.model.map(|written| self.model(&written, raw.api_key));
         SemanticSearch {
             enabled: raw.enabled.unwrap_or(standard.enabled),
             model: model.unwrap_or(standard.model),
-            similarity_threshold: raw.similarity_threshold.unwrap_or(standard.similarity_threshold),
+            similarity_threshold: raw.similarity_threshold,
         }
+    }
+
+    fn model(&mut self, written: &str, key: Option<String>) -> Model {
+        if BUILTIN_MODELS.contains(&written) {
+            return Model::Builtin;
+        }
+        if let Some(name) = written.strip_prefix("ollama:") {
+            return Model::Endpoint { url: OLLAMA.to_owned(), name: name.to_owned(), key };
+        }
+        if written.starts_with("http://") || written.starts_with("https://") {
+            let (url, name) = written.split_once('#').unwrap_or((written, ""));
+            if name.is_empty() || url::Url::parse(url).is_err() {
+                let path = ["routing", "semanticSearch", "model"];
+                let node = path.iter().try_fold(self.root, |node, key| node.member(key).map(|it| &it.node));
+                let at = node.map_or(0, |node| node.span.start);
+                let message = format!("`{written}` in `routing.semanticSearch.model` does not name a model");
+                let hint = "write it behind the address: https://HOST/v1/embeddings#MODEL";
+                self.report.add(at, message, Some(hint.to_owned()));
+            }
+            return Model::Endpoint { url: url.to_owned(), name: name.to_owned(), key };
+        }
+        Model::Folder(resolve_path(written, self.folder, &self.folders.home))
     }
 
     fn tiers(&mut self) -> Vec<(String, u8)> {

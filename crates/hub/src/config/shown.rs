@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Auth, Serve, Transport};
+use super::{Auth, Model, Serve, Transport};
 
 /// Stands for a value that must not be shown.
 struct Hidden;
@@ -76,6 +76,21 @@ impl fmt::Debug for Auth {
                 .field("scopes", scopes)
                 .finish(),
             Self::Off => f.write_str("Off"),
+        }
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builtin => f.write_str("Builtin"),
+            Self::Folder(path) => f.debug_tuple("Folder").field(path).finish(),
+            Self::Endpoint { url, name, key } => f
+                .debug_struct("Endpoint")
+                .field("url", &Endpoint(url))
+                .field("name", name)
+                .field("key", &key.as_ref().map(|_| Hidden))
+                .finish(),
         }
     }
 }

@@ -239,7 +239,8 @@ fn r14_the_routing_block_of_the_seed_is_accepted_with_every_key() {
         "semanticSearch": { "enabled": false, "model": "all-MiniLM-L6-v2", "similarityThreshold": 0.75 },
         "clarification": { "enabled": true, "showAlternatives": 3, "explainReasoning": true },
         "performance": { "maxRoutingTime": 100, "timeoutMs": 5000, "enableMetrics": true } } }"#;
-    let semantic_search = SemanticSearch { enabled: false, ..SemanticSearch::default() };
+    let semantic_search =
+        SemanticSearch { enabled: false, model: Model::Builtin, similarity_threshold: Some(0.75) };
     assert_eq!(config(seed).routing, Routing { semantic_search, ..Routing::default() });
 }
 
@@ -270,8 +271,12 @@ fn r14_every_key_of_the_routing_block_does_something() {
         cache_ttl: 60s,
         semantic_search: SemanticSearch {
             enabled: false,
-            model: "/etc/yard/weights",
-            similarity_threshold: 0.5,
+            model: Folder(
+                "/etc/yard/weights",
+            ),
+            similarity_threshold: Some(
+                0.5,
+            ),
         },
         clarification: Clarification {
             enabled: false,

@@ -120,7 +120,7 @@ impl Hub {
         }
         let query = format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
         let tools = snapshot.catalog.tools();
-        let others = self.find(snapshot, &query, 10).into_iter().map(|(at, _)| &tools[at]);
+        let others = self.find_by_words(snapshot, &query, 10).into_iter().map(|(at, _)| &tools[at]);
         others.filter(|other| other.server != tool.server).take(OTHERS).collect()
     }
 

@@ -1,18 +1,18 @@
 //! Which tool is meant: the one place where words, catalog, configuration and conversation meet.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use toolyard_core::route::{
-    self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Weights,
-};
+use toolyard_core::route::{self, Decision, Method, Reasons, Request, Rules, Situation, Standing, Weights};
 use toolyard_core::tool::Tool;
 
 use super::Hub;
 use crate::config::{self, Config};
 use crate::live::Snapshot;
+use crate::meaning::{Published, Sensed};
 use crate::policy::{Policy, glob_fits};
 use crate::routing::{Key, Measured, Tally, Wanted, World, freshness, normalised};
+use crate::store::MeaningStatus;
 use crate::upstream::State;
 
 /// Candidates that can be asked for.
@@ -24,9 +24,19 @@ struct Scene {
     policy: Arc<Policy>,
     settings: u64,
     failed: Vec<Arc<str>>,
+    /// What is known of the tools' meanings.
+    meant: Option<Arc<Published>>,
 }
 
 impl Scene {
+    fn world(&self, snapshot: &Snapshot) -> World {
+        World {
+            snapshot: snapshot.number,
+            settings: self.settings,
+            meaning: self.meant.as_ref().map_or(0, |meant| meant.number),
+        }
+    }
+
     fn standing(&self, tool: &Tool, servers: &[String], recent: &[Arc<str>]) -> Standing {
         let id = tool.id.as_str();
         let is_shown = servers.is_empty() || servers.iter().any(|server| **server == *tool.server);
@@ -51,7 +61,7 @@ impl Scene {
 
 impl Hub {
     /// Decides which tool is meant, or finds that it was decided before.
-    pub fn decide(&self, snapshot: &Snapshot, wanted: &Wanted) -> Arc<Decision> {
+    pub async fn decide(&self, snapshot: &Snapshot, wanted: &Wanted<'_>) -> Arc<Decision> {
         let (scene, start) = (self.scene(), Instant::now());
         let routing = &scene.config.routing;
         let recent = wanted.conversation.map(|it| self.memory.recent.of(it, start)).unwrap_or_default();
@@ -62,55 +72,36 @@ impl Hub {
             recent,
             failed: scene.failed.clone(),
             candidates: wanted.candidates.unwrap_or(routing.max_candidates).clamp(1, MOST_CANDIDATES),
-            world: World { snapshot: snapshot.number, settings: scene.settings },
+            world: scene.world(snapshot),
         };
         let is_remembering = routing.enable_caching && routing.cache_size > 0;
         let known = if is_remembering { self.memory.cache.get(&key, start, routing.cache_ttl) } else { None };
         if let Some(known) = known {
             return known;
         }
-        let decision = Arc::new(make(
-            &scene,
-            snapshot,
-            &key,
-            (self.sense(snapshot, &key.task).as_ref(), Reasons::Given),
-        ));
+        let sensed = self.sense(&scene, snapshot, &key.task, start).await;
+        let decision = Arc::new(make(&scene, snapshot, &key, (&sensed, Reasons::Given)));
         if start.elapsed() > routing.performance.max_routing_time {
             self.memory.cache.count_late();
             tracing::debug!("choosing a tool took {:?}", start.elapsed());
         }
-        if is_remembering {
+        // The model may answer the next time.
+        if is_remembering && !matches!(sensed, Sensed::Failed) {
             self.memory.cache.put(key, Arc::clone(&decision), start, routing.cache_size);
         }
         decision
     }
 
     /// Ranks tools for a search, the best first, with scores that compare only with one another.
-    pub fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let scene = self.scene();
-        let key = Key {
-            task: normalised(query),
-            preferred_server: None,
-            servers: Vec::new(),
-            recent: Vec::new(),
-            failed: Vec::new(),
-            candidates: limit,
-            world: World { snapshot: snapshot.number, settings: scene.settings },
-        };
-        let decision =
-            make(&scene, snapshot, &key, (self.sense(snapshot, &key.task).as_ref(), Reasons::LeftOut));
-        let mut found: Vec<(usize, f32)> =
-            decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
-        // Who asks for many gets what shares fewer words, too.
-        let least = found.last().map_or(0.0, |(_, score)| *score);
-        for hit in snapshot.index().words.search(&key.task, limit) {
-            let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
-            if is_new && scene.standing(&snapshot.catalog.tools()[hit.position], &[], &[]).is_visible {
-                found.push((hit.position, least - 1.0 / (1.0 + hit.score)));
-            }
-        }
-        found.truncate(limit);
-        found
+    pub async fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
+        let (scene, query) = (self.scene(), normalised(query));
+        let sensed = self.sense(&scene, snapshot, &query, Instant::now()).await;
+        rank(&scene, snapshot, (query, &sensed), limit)
+    }
+
+    /// Does the same by words and metadata alone, at once.
+    pub(super) fn find_by_words(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
+        rank(&self.scene(), snapshot, (normalised(query), &Sensed::Nothing), limit)
     }
 
     /// Notes that a conversation used a tool, which makes it likelier to be meant again.
@@ -128,11 +119,22 @@ impl Hub {
         self.memory.measures.of(tool)
     }
 
-    /// How alike a request and the tools are in meaning. An encoder is plugged in here; it may say nothing,
-    /// and must when its vectors are not there or the time for choosing would be exceeded.
-    #[expect(clippy::unused_self, reason = "the encoder will be a part of the hub")]
-    fn sense(&self, _snapshot: &Snapshot, _task: &str) -> Option<Sense> {
-        None
+    /// Returns how far tools are understood by meaning.
+    pub fn meaning_progress(&self) -> MeaningStatus {
+        self.meanings.status()
+    }
+
+    /// Understands the tools of a snapshot as far as the time allows, for somebody who waits.
+    pub async fn understand(&self, snapshot: &Arc<Snapshot>, patience: Duration) {
+        self.meanings.understand(Arc::clone(snapshot), patience).await;
+    }
+
+    /// How alike a request and the tools are in meaning, by the vectors that are there now.
+    async fn sense(&self, scene: &Scene, snapshot: &Snapshot, task: &str, start: Instant) -> Sensed {
+        let routing = &scene.config.routing;
+        let left = routing.performance.max_routing_time.saturating_sub(start.elapsed());
+        let meant = scene.meant.as_deref();
+        self.meanings.sense(meant, (snapshot, task), (&routing.semantic_search, left)).await
     }
 
     fn scene(&self) -> Scene {
@@ -144,21 +146,52 @@ impl Hub {
             policy: Arc::clone(&settings.policy),
             settings: settings.number,
             failed: failed.map(|(name, _)| Arc::clone(name)).collect(),
+            meant: self.meanings.now(),
         }
     }
 }
 
-/// Decides; everything that it depends on is in the scene, the snapshot and the key.
-fn make(
+/// Ranks tools for a search.
+fn rank(
     scene: &Scene,
     snapshot: &Snapshot,
-    key: &Key,
-    (sense, reasons): (Option<&Sense>, Reasons),
-) -> Decision {
+    (query, sensed): (String, &Sensed),
+    limit: usize,
+) -> Vec<(usize, f32)> {
+    let key = Key {
+        task: query,
+        preferred_server: None,
+        servers: Vec::new(),
+        recent: Vec::new(),
+        failed: Vec::new(),
+        candidates: limit,
+        world: scene.world(snapshot),
+    };
+    let decision = make(scene, snapshot, &key, (sensed, Reasons::LeftOut));
+    let mut found: Vec<(usize, f32)> =
+        decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
+    // Who asks for many gets what shares fewer words, too.
+    let least = found.last().map_or(0.0, |(_, score)| *score);
+    for hit in snapshot.index().words.search(&key.task, limit) {
+        let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
+        if is_new && scene.standing(&snapshot.catalog.tools()[hit.position], &[], &[]).is_visible {
+            found.push((hit.position, least - 1.0 / (1.0 + hit.score)));
+        }
+    }
+    found.truncate(limit);
+    found
+}
+
+/// Decides; everything that it depends on is in the scene, the snapshot and the key.
+fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, (sensed, reasons): (&Sensed, Reasons)) -> Decision {
     let standing = |tool: &Tool| scene.standing(tool, &key.servers, &key.recent);
     let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
     let confidence = scene.config.routing.confidence_threshold;
     let rules = Rules { confidence, candidates: key.candidates, reasons };
+    let sense = match sensed {
+        Sensed::Known(sense) => Some(sense),
+        Sensed::Nothing | Sensed::Failed => None,
+    };
     let request = Request { task: &key.task, sense };
     route::route(snapshot.index(), &snapshot.catalog, request, &situation, (scene.profile(), rules))
 }

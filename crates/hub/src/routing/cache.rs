@@ -21,11 +21,12 @@ pub(crate) struct Key {
     pub(crate) world: World,
 }
 
-/// The catalog and the configuration of a decision; both only grow.
+/// The catalog, the configuration and the vectors of a decision; their numbers only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     pub(crate) snapshot: u64,
     pub(crate) settings: u64,
+    pub(crate) meaning: u64,
 }
 
 /// How often a decision was remembered.
@@ -114,7 +115,9 @@ impl Held {
 
     fn put(&mut self, key: Arc<Key>, decision: Arc<Decision>, now: Instant, size: usize) {
         if key.world != self.world {
-            let is_old = key.world.snapshot < self.world.snapshot || key.world.settings < self.world.settings;
+            let is_old = key.world.snapshot < self.world.snapshot
+                || key.world.settings < self.world.settings
+                || key.world.meaning < self.world.meaning;
             if is_old {
                 return;
             }
@@ -154,7 +157,7 @@ mod tests {
             recent: Vec::new(),
             failed: Vec::new(),
             candidates: 5,
-            world: World { snapshot, settings: 1 },
+            world: World { snapshot, settings: 1, meaning: 0 },
         }
     }
 

@@ -154,7 +154,7 @@ impl Course {
             return self.act(chosen, aside).await;
         }
         let task = self.first_step(&mut aside);
-        let decision = self.decide(&task);
+        let decision = self.decide(&task).await;
         aside.decision = Some(Arc::clone(&decision));
         if self.asked.mode == Mode::Candidates {
             return self.candidates(&decision, &aside);
@@ -186,7 +186,7 @@ impl Course {
         }
     }
 
-    fn decide(&self, task: &str) -> Arc<Decision> {
+    async fn decide(&self, task: &str) -> Arc<Decision> {
         let handle = self.asked.session.as_deref();
         let conversation = conversation(&self.caller, handle);
         let hub = &self.reception.hub;
@@ -206,7 +206,7 @@ impl Course {
             conversation: conversation.as_deref(),
             candidates: self.asked.max_results.map(|most| most.max(config.routing.max_candidates)),
         };
-        hub.decide(&self.snapshot, &wanted)
+        hub.decide(&self.snapshot, &wanted).await
     }
 
     /// Takes the first step of a task where steps are to be taken one by one, and says what is left.
@@ -261,7 +261,7 @@ impl Course {
     /// Routes what a person said in other words. Who was asked once is not asked by a form again.
     async fn retold(&self, details: &str, mut aside: Aside) -> Box<RawValue> {
         aside.task = format!("{} {details}", aside.task);
-        let decision = self.decide(&aside.task);
+        let decision = self.decide(&aside.task).await;
         aside.decision = Some(Arc::clone(&decision));
         let offered = self.offered(&decision);
         match &decision.verdict {

@@ -120,7 +120,7 @@ pub(crate) async fn call(mut request: Request) -> Answer {
     let arguments = request.params.object("arguments");
     match name.as_str() {
         route::NAME => route::call(request).await,
-        "find_tools" => Ok(find(&request, &snapshot, &arguments)),
+        "find_tools" => Ok(find(&request, &snapshot, &arguments).await),
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
         "call_tool" => {
             let Some(target) = arguments.text("name") else {
@@ -190,7 +190,7 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     hub.call(snapshot, name, request.params, &request.caller).await
 }
 
-fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {
+async fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {
     let query = arguments.text("query").unwrap_or_default();
     let server = arguments.text("server");
     let limit = arguments.read::<usize>("limit").unwrap_or(FOUND).clamp(1, MOST_FOUND);
@@ -214,8 +214,8 @@ fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawVa
             } else {
                 limit
             };
-            let ranked =
-                hub.find(snapshot, &query, depth).into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
+            let ranked = hub.find(snapshot, &query, depth).await;
+            let ranked = ranked.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
             ranked.filter(|tool| fits(tool)).take(limit).collect()
         }
     };

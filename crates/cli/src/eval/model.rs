@@ -1,0 +1,127 @@
+//! What compares meanings in a measurement, and the vectors of the sets' tools.
+//!
+//! Vectors are kept in the user's data folder, so that only the first measurement of a model computes them.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+
+use toolyard_core::catalog::Catalog;
+use toolyard_core::embed::{Embedding, Encoder, Packed};
+use toolyard_core::index::{Index, Meaning, parts};
+use toolyard_hub::config::Folders;
+use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
+use toolyard_hub::store::Store;
+
+use crate::failure::Failure;
+use crate::setup;
+
+/// Says what requests and tools mean.
+#[derive(Debug)]
+pub(super) enum Model {
+    /// Nothing does: words and metadata decide.
+    Off,
+    /// An encoder does.
+    On(Box<Known>),
+}
+
+/// An encoder and the vectors that it made.
+#[derive(Debug)]
+pub(super) struct Known {
+    embedder: Embedder,
+    encoder: Arc<Encoder>,
+    shelf: Shelf,
+    vectors: RwLock<HashMap<TextKey, Packed>>,
+}
+
+impl Model {
+    /// Opens the model that the command line names.
+    pub(super) fn named(name: &str) -> Result<Self, Failure> {
+        let embedder = match name {
+            "none" => return Ok(Self::Off),
+            "builtin" | "all-MiniLM-L6-v2" => Embedder::builtin(),
+            folder => Embedder::folder(Path::new(folder)),
+        };
+        let embedder = embedder.map_err(|err| {
+            Failure::usage(err.to_string())
+                .hint("`--model none` routes by words and metadata; a folder has model.safetensors, tokenizer.json and config.json")
+        })?;
+        let Embedder::Local(encoder) = &embedder else {
+            return Err(Failure::usage("a service cannot be measured"));
+        };
+        let encoder = Arc::clone(encoder);
+        let folder =
+            Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
+        let shelf = Shelf::new(Arc::new(Store::open(&folder)), &embedder);
+        Ok(Self::On(Box::new(Known { embedder, encoder, shelf, vectors: RwLock::default() })))
+    }
+
+    /// Computes what is not known of a catalog's texts, on all cores; `begin` is told how many those are.
+    pub(super) fn learn(
+        &self,
+        catalog: &Catalog,
+        index: &Index,
+        begin: impl Fn(usize),
+        done: impl Fn(usize),
+    ) {
+        let Self::On(known) = self else { return };
+        let mut texts: HashMap<TextKey, String> = HashMap::new();
+        for position in 0..catalog.len() {
+            let parts = parts(catalog, &index.knowledge, position);
+            texts.extend(parts.into_iter().map(|(_, text)| (TextKey::of(&text), text)));
+        }
+        texts.retain(|key, _| !known.vectors.read().expect("no holder panics").contains_key(key));
+        let mut texts: Vec<(TextKey, String)> = texts.into_iter().collect();
+        let keys: Vec<TextKey> = texts.iter().map(|(key, _)| *key).collect();
+        let found: HashMap<TextKey, Packed> = keys
+            .iter()
+            .zip(known.shelf.find(&keys))
+            .filter_map(|(key, vector)| Some((*key, vector?)))
+            .collect();
+        texts.retain(|(key, _)| !found.contains_key(key));
+        known.vectors.write().expect("no holder panics").extend(found);
+        begin(texts.len());
+        let missing: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+        let mut take = |made: Vec<(usize, Packed)>| {
+            let made: Vec<_> = made.into_iter().map(|(at, vector)| (texts[at].0, vector)).collect();
+            known.shelf.keep(&made);
+            done(made.len());
+            known.vectors.write().expect("no holder panics").extend(made);
+        };
+        compute(&known.embedder, &missing, Effort::Full, &|| true, &mut take)
+            .expect("only a service can fail, and none is asked");
+    }
+
+    /// Returns what the tools of a catalog mean.
+    pub(super) fn meaning(&self, catalog: &Catalog, index: &Index) -> Option<Meaning> {
+        let Self::On(known) = self else { return None };
+        let mut meaning = Meaning::new(catalog.len(), known.embedder.dims());
+        for position in 0..catalog.len() {
+            for (part, text) in parts(catalog, &index.knowledge, position) {
+                let vector = known.vector(&text);
+                meaning.add(position, &part, &vector).expect("all vectors are of one model");
+            }
+        }
+        Some(meaning)
+    }
+
+    /// Returns what a request means.
+    pub(super) fn request(&self, task: &str) -> Option<Embedding> {
+        match self {
+            Self::Off => None,
+            Self::On(known) => Some(known.encoder.encode(task)),
+        }
+    }
+}
+
+impl Known {
+    fn vector(&self, text: &str) -> Packed {
+        let key = TextKey::of(text);
+        if let Some(vector) = self.vectors.read().expect("no holder panics").get(&key) {
+            return vector.clone();
+        }
+        let vector = self.encoder.encode(text).pack();
+        self.vectors.write().expect("no holder panics").insert(key, vector.clone());
+        vector
+    }
+}

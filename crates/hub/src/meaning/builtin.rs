@@ -1,0 +1,101 @@
+//! The encoder inside the program, and the vectors that come with it.
+//!
+//! Both are parts of the program's file. The system reads them from there when they are touched, so they cost
+//! no memory before.
+
+use std::sync::{Arc, OnceLock};
+
+use toolyard_core::embed::{Encoder, Packed};
+
+use super::model::Embedder;
+use super::shelf::TextKey;
+
+/// Puts bytes where the encoder reads them fastest.
+#[repr(C, align(64))]
+struct Aligned<B: ?Sized>(B);
+
+mod files {
+    use super::Aligned;
+    include!(concat!(env!("OUT_DIR"), "/models.rs"));
+}
+
+/// Returns the encoder inside the program, opened on first use; `None` where it was built without one.
+pub(super) fn encoder() -> Option<Arc<Encoder>> {
+    static ENCODER: OnceLock<Option<Arc<Encoder>>> = OnceLock::new();
+    let open = || {
+        let encoder = Encoder::open(&files::ENCODER?.0);
+        encoder
+            .inspect_err(|err| tracing::error!("the model inside cannot be used: {err}"))
+            .ok()
+            .map(Arc::new)
+    };
+    ENCODER.get_or_init(open).clone()
+}
+
+/// Returns the vectors of the metadata library, where they come from the encoder with this key.
+pub(super) fn library(key: &str) -> Option<Precomputed<'static>> {
+    Precomputed::read(&files::LIBRARY?.0).filter(|library| library.key == key)
+}
+
+/// Vectors that were computed before, each found by the hash of its text.
+///
+/// The file: `TYVEC001`, the length of the encoder's key and the key, the numbers of a vector, the number of
+/// vectors (all lengths and numbers in four bytes); then the first eight bytes of the texts' hashes in order;
+/// then the vectors in the same order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Precomputed<'b> {
+    key: &'b str,
+    hashes: &'b [[u8; HASH]],
+    vectors: &'b [u8],
+    /// Bytes of one vector.
+    stride: usize,
+}
+
+const MAGIC: &[u8; 8] = b"TYVEC001";
+const HASH: usize = 8;
+/// A vector begins with its scale.
+const SCALE: usize = 4;
+
+impl<'b> Precomputed<'b> {
+    fn read(file: &'b [u8]) -> Option<Self> {
+        let number = |bytes: &'b [u8]| -> Option<(usize, &'b [u8])> {
+            let (number, rest) = bytes.split_first_chunk()?;
+            Some((u32::from_le_bytes(*number) as usize, rest))
+        };
+        let (length, rest) = number(file.strip_prefix(MAGIC)?)?;
+        let (key, rest) = rest.split_at_checked(length)?;
+        let (dims, rest) = number(rest)?;
+        let (count, rest) = number(rest)?;
+        let (hashes, vectors) = rest.split_at_checked(count.checked_mul(HASH)?)?;
+        let stride = dims + SCALE;
+        let (hashes, _) = hashes.as_chunks();
+        (vectors.len() == count.checked_mul(stride)?).then_some(())?;
+        Some(Self { key: std::str::from_utf8(key).ok()?, hashes, vectors, stride })
+    }
+
+    /// Returns the vector of a text.
+    pub(super) fn find(&self, text: &TextKey) -> Option<Packed> {
+        let at = self.hashes.binary_search_by(|hash| hash[..].cmp(&text.0[..HASH])).ok()?;
+        Packed::from_bytes(&self.vectors[at * self.stride..][..self.stride]).ok()
+    }
+}
+
+/// Writes vectors of an encoder as the file that comes with the program.
+pub fn library_file(embedder: &Embedder, vectors: &[(TextKey, Packed)]) -> Vec<u8> {
+    let (key, dims) = (embedder.key(), embedder.dims());
+    let mut sorted: Vec<([u8; HASH], &Packed)> = vectors
+        .iter()
+        .map(|(text, vector)| (*text.0.first_chunk().expect("the hash of a text is longer"), vector))
+        .collect();
+    sorted.sort_by_key(|(hash, _)| *hash);
+    sorted.dedup_by_key(|(hash, _)| *hash);
+    let number = |number: usize| u32::try_from(number).expect("it is a small file").to_le_bytes();
+    let mut file = MAGIC.to_vec();
+    file.extend(number(key.len()));
+    file.extend(key.as_bytes());
+    file.extend(number(dims));
+    file.extend(number(sorted.len()));
+    file.extend(sorted.iter().flat_map(|(hash, _)| hash));
+    file.extend(sorted.iter().flat_map(|(_, vector)| vector.to_bytes()));
+    file
+}

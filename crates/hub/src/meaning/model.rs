@@ -1,0 +1,119 @@
+//! What turns texts into vectors: the encoder inside, one from a folder, or a service.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolyard_core::embed::{Embedding, Encoder};
+
+use super::builtin;
+use super::endpoint::Endpoint;
+
+/// Why texts have no vectors.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program was built without an encoder.
+    #[error("this build has no model inside")]
+    NoModel,
+    /// A file of a folder cannot be read.
+    #[error("`{}` cannot be read: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The files of a folder are no encoder.
+    #[error("`{}` has no usable model: {source}", folder.display())]
+    Encoder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: toolyard_core::embed::Error,
+    },
+    /// A service does not answer as it should.
+    #[error("the embeddings endpoint at `{host}` {what}")]
+    Endpoint {
+        /// Where it is.
+        host: String,
+        /// What it does instead.
+        what: String,
+    },
+    /// A service did not answer in time.
+    #[error(
+        "the embeddings endpoint at `{host}` did not answer within {limit:?} (`routing.performance.maxRoutingTime`)"
+    )]
+    Late {
+        /// Where it is.
+        host: String,
+        /// The time it had.
+        limit: Duration,
+    },
+}
+
+/// Turns texts into vectors. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub enum Embedder {
+    /// In this process.
+    Local(Arc<Encoder>),
+    /// By asking a service.
+    Remote(Arc<Endpoint>),
+}
+
+impl Embedder {
+    /// Opens the encoder inside the program.
+    pub fn builtin() -> Result<Self, Error> {
+        builtin::encoder().map(Self::Local).ok_or(Error::NoModel)
+    }
+
+    /// Reads a BERT-type sentence encoder from a folder, and rounds its weights to bytes.
+    pub fn folder(folder: &Path) -> Result<Self, Error> {
+        let file = |name: &str| folder.join(name);
+        let unreadable = |path: PathBuf| move |source| Error::File { path, source };
+        let weights = file("model.safetensors");
+        let weights = std::fs::read(&weights).map_err(unreadable(weights))?;
+        let words = [file("tokenizer.json"), file("vocab.txt")];
+        let words = words.iter().find(|path| path.is_file()).unwrap_or(&words[0]);
+        let words = std::fs::read_to_string(words).map_err(unreadable(words.clone()))?;
+        let config = file("config.json");
+        let config = std::fs::read_to_string(&config).map_err(unreadable(config))?;
+        let encoder = Encoder::from_parts(&weights, &words, &config);
+        let encoder = encoder.map_err(|source| Error::Encoder { folder: folder.to_owned(), source })?;
+        Ok(Self::Local(Arc::new(encoder)))
+    }
+
+    /// Returns the name of the model.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Local(encoder) => encoder.name(),
+            Self::Remote(endpoint) => &endpoint.name,
+        }
+    }
+
+    /// Returns what tells its vectors from those of any other model.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Local(encoder) => encoder.key(),
+            Self::Remote(endpoint) => &endpoint.key,
+        }
+    }
+
+    /// Returns how many numbers a vector has.
+    pub fn dims(&self) -> usize {
+        match self {
+            Self::Local(encoder) => encoder.dims(),
+            Self::Remote(endpoint) => endpoint.dims,
+        }
+    }
+
+    /// Returns the vector of a request.
+    pub async fn request(&self, text: &str, limit: Duration) -> Result<Embedding, Error> {
+        match self {
+            Self::Local(encoder) => Ok(encoder.encode(text)),
+            Self::Remote(endpoint) => {
+                let vectors = endpoint.vectors(&[text], limit).await?;
+                Ok(vectors.into_iter().next().expect("there is one for each text"))
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Vectors that are known already: those that come with the program, those of the store, and those that the
+//! store did not take.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use sha2::{Digest, Sha256};
+use toolyard_core::embed::Packed;
+
+use super::builtin::{self, Precomputed};
+use super::model::Embedder;
+use crate::store::Store;
+
+/// Stands for a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TextKey(pub(super) [u8; 16]);
+
+impl TextKey {
+    /// Makes the key of a text.
+    pub fn of(text: &str) -> Self {
+        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        Self(*hash.first_chunk().expect("a hash is longer"))
+    }
+}
+
+/// The vectors of one model that are known.
+#[derive(Debug)]
+pub struct Shelf {
+    store: Arc<Store>,
+    /// Stands for the model in the store.
+    model: i64,
+    dims: usize,
+    library: Option<Precomputed<'static>>,
+    /// What the store did not take.
+    unkept: Mutex<HashMap<TextKey, Packed>>,
+}
+
+/// Rows that are read or written while others wait for the store.
+const CHUNK: usize = 256;
+
+impl Shelf {
+    /// Opens what is known of a model's vectors.
+    pub fn new(store: Arc<Store>, embedder: &Embedder) -> Self {
+        let hash: [u8; 32] = Sha256::digest(embedder.key().as_bytes()).into();
+        Self {
+            store,
+            model: i64::from_le_bytes(*hash.first_chunk().expect("a hash is longer")),
+            dims: embedder.dims(),
+            library: builtin::library(embedder.key()),
+            unkept: Mutex::default(),
+        }
+    }
+
+    /// Finds the vectors of texts. What is damaged or comes from elsewhere counts as not known.
+    pub fn find(&self, texts: &[TextKey]) -> Vec<Option<Packed>> {
+        let library = |text: &TextKey| self.library.as_ref().and_then(|library| library.find(text));
+        let mut found: Vec<Option<Packed>> = texts.iter().map(library).collect();
+        let left: Vec<usize> = (0..texts.len()).filter(|at| found[*at].is_none()).collect();
+        for chunk in left.chunks(CHUNK) {
+            let keys: Vec<&[u8]> = chunk.iter().map(|at| &texts[*at].0[..]).collect();
+            for (at, bytes) in chunk.iter().zip(self.store.vectors(self.model, &keys)) {
+                let vector = bytes.and_then(|bytes| Packed::from_bytes(&bytes).ok());
+                found[*at] = vector.filter(|vector| vector.dims() == self.dims);
+            }
+        }
+        let unkept = self.unkept.lock().expect("no holder panics");
+        for at in left {
+            if found[at].is_none() {
+                found[at] = unkept.get(&texts[at]).cloned();
+            }
+        }
+        found
+    }
+
+    /// Keeps vectors for later and for others.
+    pub fn keep(&self, fresh: &[(TextKey, Packed)]) {
+        for chunk in fresh.chunks(CHUNK) {
+            let rows: Vec<(&[u8], Vec<u8>)> =
+                chunk.iter().map(|(text, vector)| (&text.0[..], vector.to_bytes())).collect();
+            if let Err(err) = self.store.keep_vectors(self.model, &rows) {
+                tracing::debug!("{err}; vectors are computed again after a restart");
+                self.unkept.lock().expect("no holder panics").extend(chunk.iter().cloned());
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Computes vectors without being in anybody's way.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use toolyard_core::embed::{Encoder, Packed};
+
+use super::endpoint::{Endpoint, PATIENCE};
+use super::model::{Embedder, Error};
+
+/// How much of the machine computing may take.
+#[derive(Clone, Copy, Debug)]
+pub enum Effort {
+    /// All cores but one, behind everything else that runs.
+    Spare,
+    /// All cores: somebody waits for it.
+    Full,
+}
+
+/// How often what was computed is handed over.
+const HANDING: Duration = Duration::from_millis(250);
+/// Texts that a service is sent at once.
+const BATCH: usize = 32;
+/// How much less important than others a thread is.
+const NICE: i32 = 15;
+
+/// Computes the vectors of texts; `take` gets them with the places of their texts, some at a time.
+///
+/// It ends early when `goes_on` says so. A service is asked within the runtime in which this thread is.
+pub fn compute(
+    embedder: &Embedder,
+    texts: &[&str],
+    effort: Effort,
+    goes_on: &(dyn Fn() -> bool + Sync),
+    take: &mut dyn FnMut(Vec<(usize, Packed)>),
+) -> Result<(), Error> {
+    match embedder {
+        Embedder::Local(encoder) => {
+            on_cores(encoder, texts, effort, goes_on, take);
+            Ok(())
+        }
+        Embedder::Remote(endpoint) => from_service(endpoint, texts, goes_on, take),
+    }
+}
+
+fn on_cores(
+    encoder: &Encoder,
+    texts: &[&str],
+    effort: Effort,
+    goes_on: &(dyn Fn() -> bool + Sync),
+    take: &mut dyn FnMut(Vec<(usize, Packed)>),
+) {
+    let next = AtomicUsize::new(0);
+    let work = |done: mpsc::Sender<(usize, Packed)>| {
+        if let Effort::Spare = effort {
+            yield_to_others();
+        }
+        while goes_on() {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(text) = texts.get(at) else { return };
+            if done.send((at, encoder.encode(text).pack())).is_err() {
+                return;
+            }
+        }
+    };
+    let (done, made) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..effort.workers().min(texts.len()) {
+            let done = done.clone();
+            scope.spawn(|| work(done));
+        }
+        drop(done);
+        let (mut batch, mut handed) = (Vec::new(), Instant::now());
+        for one in made {
+            batch.push(one);
+            if handed.elapsed() >= HANDING {
+                take(std::mem::take(&mut batch));
+                handed = Instant::now();
+            }
+        }
+        if !batch.is_empty() {
+            take(batch);
+        }
+    });
+}
+
+fn from_service(
+    endpoint: &Endpoint,
+    texts: &[&str],
+    goes_on: &(dyn Fn() -> bool + Sync),
+    take: &mut dyn FnMut(Vec<(usize, Packed)>),
+) -> Result<(), Error> {
+    let runtime = tokio::runtime::Handle::current();
+    for (at, batch) in texts.chunks(BATCH).enumerate() {
+        if !goes_on() {
+            break;
+        }
+        let stopped = async {
+            while goes_on() {
+                tokio::time::sleep(HANDING).await;
+            }
+        };
+        let answer = runtime.block_on(async {
+            tokio::select! {
+                answer = endpoint.vectors(batch, PATIENCE) => Some(answer),
+                () = stopped => None,
+            }
+        });
+        let Some(vectors) = answer.transpose()? else { break };
+        let first = at * BATCH;
+        take(vectors.iter().enumerate().map(|(at, vector)| (first + at, vector.pack())).collect());
+    }
+    Ok(())
+}
+
+impl Effort {
+    fn workers(self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            Self::Spare => cores.saturating_sub(1).max(1),
+            Self::Full => cores,
+        }
+    }
+}
+
+/// Lets everything else on the machine go first. On Linux this is a matter of the thread; elsewhere it would
+/// slow the whole process down.
+fn yield_to_others() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
