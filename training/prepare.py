@@ -219,7 +219,7 @@ def main():
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--library", type=Path, default=HERE.parent / "library")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--pieces", type=int, default=5300, help="word pieces added for other languages")
+    parser.add_argument("--pieces", type=int, default=5300, help="word pieces added for other languages, where pieces.txt is missing")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
 

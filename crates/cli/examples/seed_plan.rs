@@ -113,13 +113,17 @@ async fn decisions(config: Config) -> (usize, Times) {
     hub.learn(|_| true, |_| {}).await;
     let snapshot = hub.snapshot();
     snapshot.indexed().await;
-    let time = |task: &str| {
+    let time = async |task: &str| {
         let start = Instant::now();
-        drop(hub.decide(&snapshot, &Wanted::plain(task)));
+        drop(hub.decide(&snapshot, &Wanted::plain(task)).await);
         start.elapsed()
     };
-    // The cache holds a thousand; what is asked again at once is still there.
-    let times = Times::of(requests().map(|task| (time(&task), time(&task))));
+    let mut pairs = Vec::new();
+    for task in requests() {
+        // The cache holds a thousand; what is asked again at once is still there.
+        pairs.push((time(&task).await, time(&task).await));
+    }
+    let times = Times::of(pairs.into_iter());
     let tools = snapshot.catalog.len();
     drop(snapshot);
     Arc::clone(&hub).close().await;

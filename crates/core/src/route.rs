@@ -14,7 +14,8 @@ mod weights;
 
 use crate::catalog::Catalog;
 use crate::index::Index;
-use crate::tool::Tool;
+use crate::lexicon::Action;
+use crate::tool::{Effect, Tool};
 
 pub use crate::index::Sense;
 pub use confidence::{Judgement, Trait, Traits};
@@ -203,6 +204,16 @@ pub fn traits(
 
 /// The score of no tool at all: a weak candidate is not likely only because it is alone.
 pub(crate) const NOTHING: f32 = 3.0;
+
+/// Whether running a tool for a request has to be confirmed first: it destroys, or it changes something and
+/// the request asks for something to be removed.
+pub fn destroys(index: &Index, position: usize, intent: &Intent) -> bool {
+    match index.knowledge.of(position).effect {
+        Effect::Destroy => true,
+        Effect::Write => intent.action == Action::Delete,
+        Effect::Read => false,
+    }
+}
 
 fn rank(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);

@@ -98,12 +98,12 @@ async fn r12_the_cache_holds_as_many_decisions_as_it_may_for_as_long_as_it_may()
 }
 
 /// Replays the day of the seed as requests are served, and gives the share of decisions that were remembered.
-fn replay(hub: &Hub, conversation: impl Fn(&str) -> Option<String>) -> f64 {
+async fn replay(hub: &Hub, conversation: impl Fn(&str) -> Option<String>) -> f64 {
     let snapshot = hub.snapshot();
     for moment in testkit::seed::day() {
         let conversation = conversation(&moment.who);
         let wanted = Wanted { conversation: conversation.as_deref(), ..Wanted::plain(&moment.task) };
-        let decision = hub.decide(&snapshot, &wanted);
+        let decision = hub.decide(&snapshot, &wanted).await;
         if let (Verdict::Act, Some(conversation)) = (&decision.verdict, &conversation) {
             let tool = &snapshot.catalog.tools()[decision.candidates[0].position];
             hub.note_use(conversation, tool.id.as_str());
@@ -118,7 +118,7 @@ async fn r12_on_a_day_of_repeated_tasks_most_decisions_are_remembered() {
     let desk = Desk::new().await;
     for is_talking in [false, true] {
         let hub = open(config(&desk.yard));
-        let share = replay(&hub, |who| is_talking.then(|| who.to_owned()));
+        let share = replay(&hub, |who| is_talking.then(|| who.to_owned())).await;
         assert!(share > 0.6, "{share}, in conversations: {is_talking}");
         hub.close().await;
     }
