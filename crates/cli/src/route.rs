@@ -185,7 +185,11 @@ fn settle<'s>(
         for (key, value) in filled {
             way.arguments.entry(key).or_insert(value);
         }
-        way.open = if destroys(snapshot, tool, &way.decision.intent) && !asked.yes { Open::Consent } else { Open::Nothing };
+        way.open = if destroys(snapshot, tool, &way.decision.intent) && !asked.yes {
+            Open::Consent
+        } else {
+            Open::Nothing
+        };
     }
     if let Open::Consent = way.open
         && person.agrees(tool, &way.arguments)?

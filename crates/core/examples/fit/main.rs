@@ -95,11 +95,11 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
 
     let table = Table::new(&weights, &[]);
     let ranking = Weights { words: table.clone(), sense: table };
-    let mut answers: Vec<Answer> = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
+    // The requests of public sets say more than people do: a confidence fitted on them would be too high.
+    let answers: Vec<Answer> = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
         .iter()
         .flat_map(|hub| hub.answers(&ranking))
         .collect();
-    answers.extend(sets.iter().flat_map(|set| set.answers(&ranking)));
     let judgements = learn::judge(&answers);
     learn::report_judgements(&answers, &judgements);
     Table::new(&weights, &judgements)
