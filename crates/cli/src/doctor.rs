@@ -3,10 +3,14 @@
 mod check; // one server
 mod find_command; // a program on PATH
 
+use std::time::Duration;
+
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use toolyard_core::tool::clean;
+use toolyard_hub::config::Config;
+use toolyard_hub::store::MeaningStatus;
 
 use crate::args::Common;
 use crate::failure::{Failure, mistake_json};
@@ -28,7 +32,7 @@ use crate::setup::{self, Source};
 Exit code 1 when something is wrong.
 With --json: {\"ok\", \"config\": {\"file\", \"ok\", \"mistakes\", \"findings\"}, \"servers\": [{\"name\",
 \"ok\", \"tools\", \"startMs\", \"listMs\", \"findings\": [{\"level\": \"good\" | \"note\" | \"bad\",
-\"message\", \"fix\"}]}]}")]
+\"message\", \"fix\"}]}], \"meaning\": [findings]}")]
 pub(crate) struct Doctor {
     /// Only this server
     server: Option<String>,
@@ -97,7 +101,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     if !common.json {
         output::text(&block("configuration", &about_file))?;
     }
-    let checked = setup::with_config(config, async |hub| {
+    let (checked, about_meaning) = setup::with_config(config, async |hub| {
         let mut checks = JoinSet::new();
         for upstream in hub.upstreams() {
             if asked.server.as_ref().is_none_or(|only| *upstream.name == **only) {
@@ -114,16 +118,25 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
             }
             checked.push(done);
         }
-        Ok(checked)
+        let mut about_meaning = Vec::new();
+        if asked.server.is_none() {
+            waiting.say("reading what tools mean");
+            hub.understand(&hub.snapshot(), UNDERSTANDING).await;
+            about_meaning.push(meaning(&hub.config(), &hub.meaning_progress()));
+            if !common.json {
+                waiting.suspend(|| output::text(&block("meaning", &about_meaning)))?;
+            }
+        }
+        Ok((checked, about_meaning))
     })
     .await?;
-    conclude(common, &source, &about_file, checked)
+    conclude(common, &source, (&about_file, &about_meaning), checked)
 }
 
 fn conclude(
     common: &Common,
     source: &Source,
-    about_file: &[Finding],
+    (about_file, about_meaning): (&[Finding], &[Finding]),
     mut checked: Vec<check::Checked>,
 ) -> Result<(), Failure> {
     checked.sort_by(|a, b| a.name.cmp(&b.name));
@@ -134,6 +147,7 @@ fn conclude(
         output::json(&json!({
             "ok": ok,
             "config": { "file": source.path, "ok": file_ok, "mistakes": [], "findings": findings_json(about_file) },
+            "meaning": findings_json(about_meaning),
             "servers": checked.iter().map(|server| json!({
                 "name": server.name,
                 "ok": is_ok(&server.findings),
@@ -147,6 +161,29 @@ fn conclude(
         output::text(&format!("{working} of {} in order", count(checked.len(), "server")))?;
     }
     if ok { Ok(()) } else { Err(Failure::silent(1)) }
+}
+
+/// How long understanding tools is waited for; what is missing then is computed later.
+const UNDERSTANDING: Duration = Duration::from_secs(3);
+
+/// Says what compares meanings, and how far it is.
+fn meaning(config: &Config, status: &MeaningStatus) -> Finding {
+    let MeaningStatus { model, known, all, trouble } = status;
+    match (model, trouble) {
+        (Some(model), Some(trouble)) => Finding::note(
+            format!("`{model}` compares meanings, because {trouble}"),
+            "correct `routing.semanticSearch.model`, or delete it",
+        ),
+        (Some(model), None) if known < all => {
+            Finding::good(format!("`{model}` compares meanings; it has read {known} of {all} texts so far"))
+        }
+        (Some(model), None) => Finding::good(format!("`{model}` compares meanings")),
+        (None, _) if config.routing.semantic_search.enabled => Finding::note(
+            "nothing compares meanings: this build has no model inside",
+            "build with `models/encoder.tyenc`, or set `routing.semanticSearch.model`",
+        ),
+        (None, _) => Finding::good("meanings are not compared: `routing.semanticSearch.enabled` is false"),
+    }
 }
 
 /// Tells the mistakes of a file; no server can be checked with it.

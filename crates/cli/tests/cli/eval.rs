@@ -172,8 +172,8 @@ fn r6_what_cannot_be_measured_is_said() {
         error: `broken/tools.jsonl` cannot be read: line 2, column 11: missing field `name`
         [exit 2]
         [stderr]
-        error: there is no model `minilm`: this build has no encoder yet
-          hint: `--model none` routes by words and metadata
+        error: `minilm/model.safetensors` cannot be read: No such file or directory (os error 2)
+          hint: `--model none` routes by words and metadata; a folder has model.safetensors, tokenizer.json and config.json
         [exit 2]
         [stderr]
         error: a threshold is from 0 to 1, and 7 is not

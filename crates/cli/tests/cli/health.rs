@@ -58,6 +58,8 @@ fn doctor_says_what_helps_for_each_server() {
           fix: `toolyard logs dead` has all it wrote; run its command by hand to see why it ends
     good
       ok  starts in [N] ms, lists 24 tools in [N] ms
+    meaning
+      ok  `toolyard-router` compares meanings
     missing
       bad  command `no-such-command-anywhere` was not found
           fix: install it, or give its full path as `command` in the configuration
@@ -197,6 +199,8 @@ fn a_server_that_hangs_keeps_no_other_from_being_told() {
     a-hanging
       bad  server `a-hanging` did not start: it did not greet within 3s (`limits.startMs`)
           fix: if it needs longer, raise `limits.startMs` of `a-hanging`; else run its command by hand to see what it waits for
+    meaning
+      ok  `toolyard-router` compares meanings
     1 of 2 servers in order
     [exit 1]
     ");

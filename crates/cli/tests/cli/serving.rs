@@ -62,16 +62,24 @@ async fn status_shows_the_hubs_that_run() {
     let place = Place::with(r#"{ "mcpServers": { "good": { "command": "FAULT" } } }"#);
     let hub = Hub::serve(&place);
     wait_until(DEADLINE, || servers(&place) == ["good 24 stopped"]).await;
+    wait_until(DEADLINE, || understood(&place)).await;
     let seen = place.run(&["status"]);
     let seen = seen.replace(&hub.address, "[ADDRESS]").replace(&hub.child.id().to_string(), "[PID]");
     insta::assert_snapshot!(seen, @"
     hub at [ADDRESS]  (process [PID], [HOME]/config/toolyard/toolyard.json)
       server  transport  state    tools
       good    stdio      stopped  24
+      meaning: 24 of 24 texts read by toolyard-router
     [exit 0]
     ");
     drop(hub);
     assert_eq!(place.json(&["status", "--json"]).0["hubs"], Value::Array(vec![]));
+}
+
+/// Whether every text of the one hub that runs has a vector.
+fn understood(place: &Place) -> bool {
+    let meaning = &place.json(&["status", "--json"]).0["hubs"][0]["meaning"];
+    meaning["all"] != 0 && meaning["known"] == meaning["all"]
 }
 
 #[tokio::test]

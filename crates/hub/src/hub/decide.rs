@@ -18,6 +18,9 @@ use crate::upstream::State;
 /// Candidates that can be asked for.
 const MOST_CANDIDATES: usize = 50;
 
+/// A search that surely nothing fits finds only what shares a word with it.
+const HOPELESS: f64 = 0.75;
+
 /// What the configuration and the servers say about tools at one moment.
 struct Scene {
     config: Arc<Config>,
@@ -170,9 +173,14 @@ fn rank(
     let decision = make(scene, snapshot, &key, (sensed, Reasons::LeftOut));
     let mut found: Vec<(usize, f32)> =
         decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
+    let hits = snapshot.index().words.search(&key.task, limit);
+    if decision.judgement.none >= HOPELESS {
+        // Something is always nearest in meaning.
+        found.retain(|(position, _)| hits.iter().any(|hit| hit.position == *position));
+    }
     // Who asks for many gets what shares fewer words, too.
     let least = found.last().map_or(0.0, |(_, score)| *score);
-    for hit in snapshot.index().words.search(&key.task, limit) {
+    for hit in hits {
         let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
         if is_new && scene.standing(&snapshot.catalog.tools()[hit.position], &[], &[]).is_visible {
             found.push((hit.position, least - 1.0 / (1.0 + hit.score)));

@@ -1,8 +1,9 @@
 //! The encoder inside the program, and the vectors that come with it.
 //!
 //! Both are parts of the program's file. The system reads them from there when they are touched, so they cost
-//! no memory before.
+//! no memory before. A build for debugging reads them from the folder `models` instead.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use toolyard_core::embed::{Encoder, Packed};
@@ -10,20 +11,41 @@ use toolyard_core::embed::{Encoder, Packed};
 use super::model::Embedder;
 use super::shelf::TextKey;
 
+/// Where a file of the folder `models` is.
+#[allow(dead_code, reason = "which of them there are depends on the build")]
+enum Source {
+    /// It did not come with the sources.
+    Nowhere,
+    /// Where it lay when the program was built.
+    Beside(&'static str),
+    /// In the program.
+    Inside(&'static Aligned<[u8]>),
+}
+
 /// Puts bytes where the encoder reads them fastest.
 #[repr(C, align(64))]
 struct Aligned<B: ?Sized>(B);
 
 mod files {
-    use super::Aligned;
+    use super::Source;
     include!(concat!(env!("OUT_DIR"), "/models.rs"));
+}
+
+impl Source {
+    fn bytes(&self) -> Option<Cow<'static, [u8]>> {
+        match self {
+            Self::Nowhere => None,
+            Self::Beside(path) => std::fs::read(path).ok().map(Cow::Owned),
+            Self::Inside(bytes) => Some(Cow::Borrowed(&bytes.0)),
+        }
+    }
 }
 
 /// Returns the encoder inside the program, opened on first use; `None` where it was built without one.
 pub(super) fn encoder() -> Option<Arc<Encoder>> {
     static ENCODER: OnceLock<Option<Arc<Encoder>>> = OnceLock::new();
     let open = || {
-        let encoder = Encoder::open(&files::ENCODER?.0);
+        let encoder = Encoder::open(files::ENCODER.bytes()?);
         encoder
             .inspect_err(|err| tracing::error!("the model inside cannot be used: {err}"))
             .ok()
@@ -34,7 +56,9 @@ pub(super) fn encoder() -> Option<Arc<Encoder>> {
 
 /// Returns the vectors of the metadata library, where they come from the encoder with this key.
 pub(super) fn library(key: &str) -> Option<Precomputed<'static>> {
-    Precomputed::read(&files::LIBRARY?.0).filter(|library| library.key == key)
+    static LIBRARY: OnceLock<Option<Cow<'static, [u8]>>> = OnceLock::new();
+    let bytes = LIBRARY.get_or_init(|| files::LIBRARY.bytes()).as_ref()?;
+    Precomputed::read(bytes).filter(|library| library.key == key)
 }
 
 /// Vectors that were computed before, each found by the hash of its text.

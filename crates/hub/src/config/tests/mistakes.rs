@@ -18,7 +18,7 @@ fn r14_a_wrong_key_in_the_routing_block_names_its_place() {
     toolyard.json:4:15: `cacheTTL` in `routing` must be a whole number, not a string
       hint: write 3600 without quotes
     toolyard.json:5:46: `similarityThreshold` in `routing.semanticSearch` must be between 0 and 1, not 7
-      hint: how alike request and tool must be; 0.75 by default
+      hint: how alike request and tool must be, as a share of how alike the nearest tool is; all count by default
     toolyard.json:5:49: unknown key `modle` in `routing.semanticSearch`
       hint: did you mean `model`?
     toolyard.json:5:74: `enabled` in `routing.semanticSearch` must be true or false, not a string
