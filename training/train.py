@@ -362,7 +362,7 @@ def arguments():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--members", type=int, default=6, help="models to train and average")
     p.add_argument("--base-share", type=float, default=0.1, help="share of the base model in the mean, with --all")
-    p.add_argument("--steps", type=int, default=400, help="steps of stage two, per member")
+    p.add_argument("--steps", type=int, default=220, help="steps of stage two, per member")
     p.add_argument("--seconds", type=int, default=0, help="choose the number of steps to fit this time")
     p.add_argument("--items", type=int, default=768)
     p.add_argument("--rate", type=float, default=4e-4)
