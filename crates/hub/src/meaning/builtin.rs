@@ -123,3 +123,37 @@ pub fn library_file(embedder: &Embedder, vectors: &[(TextKey, Packed)]) -> Vec<u
     file.extend(sorted.iter().flat_map(|(_, vector)| vector.to_bytes()));
     file
 }
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::metadata::Library;
+
+    use super::*;
+
+    #[test]
+    fn r13_the_metadata_library_comes_with_its_vectors() {
+        let Some(encoder) = encoder() else { return };
+        let library = library(encoder.key()).expect("`library_vectors` was run after the encoder changed");
+        let notes = Library::builtin().sidecars().iter().flat_map(|sidecar| sidecar.tools.values());
+        let mut texts = notes.flat_map(|note| note.examples.iter().chain(&note.use_cases));
+        let unknown = texts.find(|text| library.find(&TextKey::of(text)).is_none());
+        assert_eq!(unknown, None, "`library_vectors` was run after the library changed");
+    }
+
+    #[test]
+    fn r13_a_file_of_vectors_gives_back_what_was_written_and_a_broken_one_nothing() {
+        let Some(encoder) = encoder() else { return };
+        let vectors: Vec<_> =
+            ["b", "a", "c"].map(|text| (TextKey::of(text), encoder.encode(text).pack())).to_vec();
+        let file = library_file(&Embedder::Local(Arc::clone(&encoder)), &vectors);
+        let read = Precomputed::read(&file).expect("it was just written");
+        assert_eq!(read.key, encoder.key());
+        for (text, vector) in &vectors {
+            assert_eq!(read.find(text).as_ref(), Some(vector));
+        }
+        assert_eq!(read.find(&TextKey::of("d")), None);
+        for end in [0, 7, 20, file.len() - 1] {
+            assert!(Precomputed::read(&file[..end]).is_none(), "{end}");
+        }
+    }
+}

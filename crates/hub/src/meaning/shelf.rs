@@ -84,3 +84,38 @@ impl Shelf {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::embed::Encoder;
+
+    use super::*;
+
+    fn tiny() -> Embedder {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/encoder/tiny.tyenc");
+        Embedder::Local(Arc::new(Encoder::open(std::fs::read(file).unwrap()).unwrap()))
+    }
+
+    #[test]
+    fn r13_vectors_outlive_the_process_and_what_is_damaged_or_foreign_is_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Shelf::new(Arc::new(Store::open(folder.path())), &tiny());
+        let Embedder::Local(encoder) = tiny() else { unreachable!("it is local") };
+        let texts = ["a", "b", "c", "d"];
+        let keys = texts.map(TextKey::of);
+        let vectors = texts.map(|text| encoder.encode(text).pack());
+        let shelf = open();
+        assert_eq!(shelf.find(&keys), [None, None, None, None]);
+        shelf.keep(&[
+            (keys[0], vectors[0].clone()),
+            (keys[1], vectors[1].clone()),
+            (keys[2], vectors[2].clone()),
+        ]);
+        let short = toolyard_core::embed::Embedding::new(vec![1.0, 2.0]).pack().to_bytes();
+        let rows: [(&[u8], Vec<u8>); 2] = [(&keys[1].0, b"nonsense".to_vec()), (&keys[2].0, short)];
+        shelf.store.keep_vectors(shelf.model, &rows).unwrap();
+        assert_eq!(open().find(&keys), [Some(vectors[0].clone()), None, None, None]);
+        shelf.keep(&[(keys[1], vectors[1].clone())]);
+        assert_eq!(open().find(&keys[1..2]), [Some(vectors[1].clone())]);
+    }
+}

@@ -231,3 +231,14 @@ fn a_mistake_does_not_show_what_a_reference_stands_for() {
       hint: one of `off`, `auto`
     ");
 }
+
+#[test]
+fn r14_an_endpoint_names_its_model() {
+    insta::assert_snapshot!(
+        mistakes(r#"{ "routing": { "semanticSearch": { "model": "https://example.org/v1/embeddings" } } }"#),
+        @"
+        toolyard.json:1:45: `https://example.org/v1/embeddings` in `routing.semanticSearch.model` does not name a model
+          hint: write it behind the address: https://HOST/v1/embeddings#MODEL
+        "
+    );
+}
