@@ -43,7 +43,7 @@ impl Drop for Waiting {
 
 /// How long one command waits for tools to be understood; the next command goes on from there.
 const UNDERSTANDING: Duration = Duration::from_secs(3);
-/// What takes no longer than this is not worth a line.
+/// What is done within this is not worth a line.
 const UNNOTICED: Duration = Duration::from_millis(300);
 
 /// Understands what tools mean, as far as a few seconds allow.

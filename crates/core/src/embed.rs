@@ -28,13 +28,29 @@ pub use vector::{Embedding, Packed, Vectors};
 pub struct Encoder {
     /// The file, which the network points into.
     file: Box<dyn AsRef<[u8]> + Send + Sync>,
-    name: String,
-    key: String,
-    dims: usize,
+    title: Title,
     max_tokens: usize,
     words: WordPiece,
     network: Network,
     path: Path,
+}
+
+/// What tells an encoder from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Title {
+    /// The name of the model.
+    pub name: String,
+    /// What tells the vectors of this model from those of any other, also of the same name.
+    pub key: String,
+    /// How many numbers a vector has.
+    pub dims: usize,
+}
+
+impl Title {
+    /// Reads it from the beginning of a file of the format `TYENC001`; the rest is not touched.
+    pub fn read(file: &[u8]) -> Result<Self, Error> {
+        Ok(Contents::read(file)?.header.title())
+    }
 }
 
 /// Why bytes are not an encoder, or a vector does not belong to it.
@@ -124,9 +140,7 @@ impl Encoder {
         let network = Network::read(&contents, bytes)?;
         let header = contents.header;
         Ok(Self {
-            key: format!("{}-{}", header.name, header.digest),
-            name: header.name,
-            dims: header.hidden,
+            title: header.title(),
             max_tokens: header.max_tokens,
             words,
             network,
@@ -151,23 +165,26 @@ impl Encoder {
 
     /// Returns the name of the model.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.title.name
     }
 
     /// Returns what tells the vectors of this model from those of any other, also of the same name.
     pub fn key(&self) -> &str {
-        &self.key
+        &self.title.key
     }
 
     /// Returns how many numbers a vector has.
     pub fn dims(&self) -> usize {
-        self.dims
+        self.title.dims
     }
 }
 
 impl fmt::Debug for Encoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Encoder").field("key", &self.key).field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Encoder")
+            .field("key", &self.title.key)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 

@@ -22,7 +22,7 @@ use toolyard_core::index::Sense;
 use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
 use crate::store::{MeaningStatus, Store};
-pub use builtin::library_file;
+pub use builtin::{Inside, library_file};
 use draft::Draft;
 pub(crate) use draft::Published;
 pub use model::{Embedder, Error};

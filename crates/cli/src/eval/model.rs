@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use toolyard_core::catalog::Catalog;
-use toolyard_core::embed::{Embedding, Encoder, Packed};
+use toolyard_core::embed::{Embedding, Packed};
 use toolyard_core::index::{Index, Meaning, parts};
 use toolyard_hub::config::Folders;
 use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
@@ -29,7 +29,6 @@ pub(super) enum Model {
 #[derive(Debug)]
 pub(super) struct Known {
     embedder: Embedder,
-    encoder: Arc<Encoder>,
     shelf: Shelf,
     vectors: RwLock<HashMap<TextKey, Packed>>,
 }
@@ -46,14 +45,10 @@ impl Model {
             Failure::usage(err.to_string())
                 .hint("`--model none` routes by words and metadata; a folder has model.safetensors, tokenizer.json and config.json")
         })?;
-        let Embedder::Local(encoder) = &embedder else {
-            return Err(Failure::usage("a service cannot be measured"));
-        };
-        let encoder = Arc::clone(encoder);
         let folder =
             Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
         let shelf = Shelf::new(Arc::new(Store::open(&folder)), &embedder);
-        Ok(Self::On(Box::new(Known { embedder, encoder, shelf, vectors: RwLock::default() })))
+        Ok(Self::On(Box::new(Known { embedder, shelf, vectors: RwLock::default() })))
     }
 
     /// Computes what is not known of a catalog's texts, on all cores; `begin` is told how many those are.
@@ -109,7 +104,7 @@ impl Model {
     pub(super) fn request(&self, task: &str) -> Option<Embedding> {
         match self {
             Self::Off => None,
-            Self::On(known) => Some(known.encoder.encode(task)),
+            Self::On(known) => Some(known.encode(task)),
         }
     }
 }
@@ -120,8 +115,12 @@ impl Known {
         if let Some(vector) = self.vectors.read().expect("no holder panics").get(&key) {
             return vector.clone();
         }
-        let vector = self.encoder.encode(text).pack();
+        let vector = self.encode(text).pack();
         self.vectors.write().expect("no holder panics").insert(key, vector.clone());
         vector
+    }
+
+    fn encode(&self, text: &str) -> Embedding {
+        self.embedder.encoder().expect("no service is measured").encode(text)
     }
 }

@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::Error;
 use super::tile::panel_bytes;
 use super::wordpiece::Casing;
+use super::{Error, Title};
 
 /// The first bytes of every file, with the version of the format.
 pub(super) const MAGIC: &[u8; 8] = b"TYENC001";
@@ -47,6 +47,12 @@ pub(super) struct Header {
 }
 
 impl Header {
+    /// Returns what tells the encoder from others.
+    pub(super) fn title(&self) -> Title {
+        let key = format!("{}-{}", self.name, self.digest);
+        Title { name: self.name.clone(), key, dims: self.hidden }
+    }
+
     /// Returns what becomes of letters before they are looked up.
     pub(super) fn casing(&self) -> Casing {
         Casing { lowercase: self.lowercase, strip_accents: self.strip_accents }

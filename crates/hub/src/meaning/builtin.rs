@@ -4,15 +4,15 @@
 //! no memory before. A build for debugging reads them from the folder `models` instead.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use toolyard_core::embed::{Encoder, Packed};
+use toolyard_core::embed::{Encoder, Packed, Title};
 
 use super::model::Embedder;
 use super::shelf::TextKey;
 
 /// Where a file of the folder `models` is.
-#[allow(dead_code, reason = "which of them there are depends on the build")]
+#[expect(dead_code, reason = "which of them there are depends on the build")]
 enum Source {
     /// It did not come with the sources.
     Nowhere,
@@ -41,17 +41,29 @@ impl Source {
     }
 }
 
-/// Returns the encoder inside the program, opened on first use; `None` where it was built without one.
-pub(super) fn encoder() -> Option<Arc<Encoder>> {
-    static ENCODER: OnceLock<Option<Arc<Encoder>>> = OnceLock::new();
-    let open = || {
-        let encoder = Encoder::open(files::ENCODER.bytes()?);
-        encoder
-            .inspect_err(|err| tracing::error!("the model inside cannot be used: {err}"))
-            .ok()
-            .map(Arc::new)
+/// The encoder inside the program. Its weights are touched when the first text is encoded.
+#[derive(Debug)]
+pub struct Inside {
+    pub(super) title: Title,
+    bytes: &'static [u8],
+    encoder: OnceLock<Encoder>,
+}
+
+impl Inside {
+    pub(super) fn encoder(&self) -> &Encoder {
+        self.encoder.get_or_init(|| Encoder::open(self.bytes).expect("a test opens the file that is put in"))
+    }
+}
+
+/// Returns the encoder inside the program; `None` where it was built without one.
+pub(super) fn inside() -> Option<&'static Inside> {
+    static BYTES: OnceLock<Option<Cow<'static, [u8]>>> = OnceLock::new();
+    static INSIDE: OnceLock<Option<Inside>> = OnceLock::new();
+    let read = || {
+        let bytes = BYTES.get_or_init(|| files::ENCODER.bytes()).as_deref()?;
+        Some(Inside { title: Title::read(bytes).ok()?, bytes, encoder: OnceLock::new() })
     };
-    ENCODER.get_or_init(open).clone()
+    INSIDE.get_or_init(read).as_ref()
 }
 
 /// Returns the vectors of the metadata library, where they come from the encoder with this key.
@@ -132,8 +144,9 @@ mod tests {
 
     #[test]
     fn r13_the_metadata_library_comes_with_its_vectors() {
-        let Some(encoder) = encoder() else { return };
-        let library = library(encoder.key()).expect("`library_vectors` was run after the encoder changed");
+        let Some(inside) = inside() else { return };
+        let library =
+            library(&inside.title.key).expect("`library_vectors` was run after the encoder changed");
         let notes = Library::builtin().sidecars().iter().flat_map(|sidecar| sidecar.tools.values());
         let mut texts = notes.flat_map(|note| note.examples.iter().chain(&note.use_cases));
         let unknown = texts.find(|text| library.find(&TextKey::of(text)).is_none());
@@ -142,10 +155,11 @@ mod tests {
 
     #[test]
     fn r13_a_file_of_vectors_gives_back_what_was_written_and_a_broken_one_nothing() {
-        let Some(encoder) = encoder() else { return };
+        let Some(inside) = inside() else { return };
+        let encoder = inside.encoder();
         let vectors: Vec<_> =
             ["b", "a", "c"].map(|text| (TextKey::of(text), encoder.encode(text).pack())).to_vec();
-        let file = library_file(&Embedder::Local(Arc::clone(&encoder)), &vectors);
+        let file = library_file(&Embedder::Inside(inside), &vectors);
         let read = Precomputed::read(&file).expect("it was just written");
         assert_eq!(read.key, encoder.key());
         for (text, vector) in &vectors {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use toolyard_core::embed::{Embedding, Encoder};
 
-use super::builtin;
+use super::builtin::{self, Inside};
 use super::endpoint::Endpoint;
 
 /// Why texts have no vectors.
@@ -54,7 +54,9 @@ pub enum Error {
 /// Turns texts into vectors. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub enum Embedder {
-    /// In this process.
+    /// By the encoder inside the program.
+    Inside(&'static Inside),
+    /// By one that was read from files.
     Local(Arc<Encoder>),
     /// By asking a service.
     Remote(Arc<Endpoint>),
@@ -63,7 +65,7 @@ pub enum Embedder {
 impl Embedder {
     /// Opens the encoder inside the program.
     pub fn builtin() -> Result<Self, Error> {
-        builtin::encoder().map(Self::Local).ok_or(Error::NoModel)
+        builtin::inside().map(Self::Inside).ok_or(Error::NoModel)
     }
 
     /// Reads a BERT-type sentence encoder from a folder, and rounds its weights to bytes.
@@ -85,6 +87,7 @@ impl Embedder {
     /// Returns the name of the model.
     pub fn name(&self) -> &str {
         match self {
+            Self::Inside(inside) => &inside.title.name,
             Self::Local(encoder) => encoder.name(),
             Self::Remote(endpoint) => &endpoint.name,
         }
@@ -93,6 +96,7 @@ impl Embedder {
     /// Returns what tells its vectors from those of any other model.
     pub fn key(&self) -> &str {
         match self {
+            Self::Inside(inside) => &inside.title.key,
             Self::Local(encoder) => encoder.key(),
             Self::Remote(endpoint) => &endpoint.key,
         }
@@ -101,14 +105,25 @@ impl Embedder {
     /// Returns how many numbers a vector has.
     pub fn dims(&self) -> usize {
         match self {
+            Self::Inside(inside) => inside.title.dims,
             Self::Local(encoder) => encoder.dims(),
             Self::Remote(endpoint) => endpoint.dims,
+        }
+    }
+
+    /// Returns the encoder, where it is in this process.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match self {
+            Self::Inside(inside) => Some(inside.encoder()),
+            Self::Local(encoder) => Some(encoder),
+            Self::Remote(_) => None,
         }
     }
 
     /// Returns the vector of a request.
     pub async fn request(&self, text: &str, limit: Duration) -> Result<Embedding, Error> {
         match self {
+            Self::Inside(inside) => Ok(inside.encoder().encode(text)),
             Self::Local(encoder) => Ok(encoder.encode(text)),
             Self::Remote(endpoint) => {
                 let vectors = endpoint.vectors(&[text], limit).await?;

@@ -35,13 +35,17 @@ pub fn compute(
     goes_on: &(dyn Fn() -> bool + Sync),
     take: &mut dyn FnMut(Vec<(usize, Packed)>),
 ) -> Result<(), Error> {
-    match embedder {
-        Embedder::Local(encoder) => {
-            on_cores(encoder, texts, effort, goes_on, take);
-            Ok(())
-        }
-        Embedder::Remote(endpoint) => from_service(endpoint, texts, goes_on, take),
+    if texts.is_empty() {
+        // The weights inside are not touched for nothing.
+        return Ok(());
     }
+    let encoder = match embedder {
+        Embedder::Inside(inside) => inside.encoder(),
+        Embedder::Local(encoder) => encoder,
+        Embedder::Remote(endpoint) => return from_service(endpoint, texts, goes_on, take),
+    };
+    on_cores(encoder, texts, effort, goes_on, take);
+    Ok(())
 }
 
 fn on_cores(
