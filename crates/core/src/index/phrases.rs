@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
+use crate::lexicon::Lexicon;
 use crate::metadata::{Knowledge, first_sentence};
 use crate::text::terms;
+use crate::tool::words::words;
 
 /// Phrasings of tools, by their words.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,13 @@ struct Phrase {
     length: f32,
 }
 
+/// The words of a name, abbreviations written out.
+fn spelt_out(name: &str) -> String {
+    let lexicon = Lexicon::builtin();
+    let words = words(name).map(str::to_lowercase);
+    words.map(|word| lexicon.english(&word).unwrap_or(&word).to_owned()).collect::<Vec<_>>().join(" ")
+}
+
 /// A phrasing is short; what comes later is ballast.
 const MAX_TERMS: usize = 48;
 /// What the next best phrasing adds: two that fit are more than one.
@@ -42,7 +51,7 @@ impl Phrases {
             let own = &catalog.tools()[position];
             // What a tool says of itself is a phrasing too, so that one without a note is not left behind by its
             // siblings that have one.
-            let mut texts = vec![own.name.clone(), first_sentence(&own.description).to_owned()];
+            let mut texts = vec![spelt_out(&own.name), first_sentence(&own.description).to_owned()];
             if let Some(note) = &knowledge.of(position).note {
                 texts.extend(note.examples.iter().chain(&note.use_cases).cloned());
                 texts.push(note.keywords.join(" "));

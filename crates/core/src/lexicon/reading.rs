@@ -108,8 +108,10 @@ fn language(lexicon: &Lexicon, text: &str, runs: &[&str]) -> Language {
     let best = Language::ALL.into_iter().max_by(|a, b| {
         votes[*a as usize].total_cmp(&votes[*b as usize]).then_with(|| (*b as usize).cmp(&(*a as usize)))
     });
-    // English names and terms stand in every language, so another one must clearly win.
-    best.filter(|best| votes[*best as usize] > english * 1.05 + 0.2).unwrap_or(Language::En)
+    // English names and terms stand in every language, so another one must clearly win; one word that two
+    // languages share is not enough.
+    let least = if text.is_ascii() { 0.99 } else { 0.2 };
+    best.filter(|best| votes[*best as usize] > (english * 1.05 + 0.2).max(least)).unwrap_or(Language::En)
 }
 
 fn beginnings<'a>(lexicon: &'a Lexicon, run: &str) -> &'a [Meaning] {
