@@ -200,16 +200,22 @@ pub(super) fn compare(
 
     let is_visible = |tool: usize| (situation.standing)(&catalog.tools()[tool]).is_visible;
     let mut found = Found { index, is_visible: &is_visible, tools: Vec::new() };
-    let words = index.words.query_terms(task);
+    // Naming a server is a signal of its own; tools whose texts repeat the name have no more right to it.
+    let spoken: Vec<String> =
+        said.iter().filter(|term| !index.names.is_naming(term, &said)).cloned().collect();
+    let spoken = if spoken.is_empty() { said.clone() } else { spoken };
+    let naming: Vec<u32> =
+        said.iter().filter(|term| !spoken.contains(term)).filter_map(|term| index.words.term(term)).collect();
+    let mut words = index.words.query_terms(task);
+    words.retain(|term| !naming.contains(term));
     let by_words = found.look(|found| index.words.scores(&whole(&words), found));
-    let gloss_terms = index.words.query_terms(&english);
+    let mut gloss_terms = index.words.query_terms(&english);
+    gloss_terms.retain(|term| !naming.contains(term));
     let by_gloss = found.look(|found| index.words.scores(&whole(&gloss_terms), found));
-    let related = related(index, &said);
+    let related = related(index, &spoken);
     let by_related = found.look(|found| index.words.scores(&related, found));
-    // Naming a server is a signal of its own; tools whose phrasings repeat the name have no more right to it.
-    let weighted: Vec<(String, f32)> = said
+    let weighted: Vec<(String, f32)> = spoken
         .iter()
-        .filter(|term| !index.names.is_naming(term, &said))
         .map(|term| (term.clone(), 1.0))
         .chain(gloss.iter().map(|term| (term.clone(), GLOSS_WEIGHT)))
         .collect();
