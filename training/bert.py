@@ -89,6 +89,12 @@ class Encoder(torch.nn.Module):
         self.train(was)
         return out
 
+    @torch.no_grad()
+    def put(self, weights):
+        """Takes over weights given under their public names."""
+        for key, name in self.keys.items():
+            self.params[name].copy_(weights[key])
+
     def state(self):
         """The parameters under their public names."""
         return {k: self.params[name].detach() for k, name in self.keys.items()}

@@ -13,7 +13,6 @@ import torch
 import corpus
 from bert import Encoder, load_base, save
 from evaluate import Bench, fused, line
-from text import render
 from vocabulary import tokenizer
 
 

@@ -118,6 +118,32 @@ def fork_groups(tools):
     return {server: min(group) for group in members.values() for server in group}
 
 
+def known_servers(tools, library):
+    """The registry servers that a file of the metadata library is about, by the rule of `core::metadata`.
+
+    They are held out, so that the weight of the library's phrasings can be fitted on requests that the model
+    has not seen.
+    """
+    files = [set(json.loads(path.read_text(encoding="utf-8"))["tools"]) for path in sorted(library.glob("*.json"))]
+    own = defaultdict(set)
+    for tool in tools:
+        if tool["source"] == "mcp":
+            own[tool["server"]].add(tool["name"])
+    few = 3
+
+    def is_known(names):
+        for file in files:
+            shared = len(names & file)
+            if len(names) < few:
+                if shared == len(names) and len(file) <= few:
+                    return True
+            elif shared >= few and 2 * shared >= len(names):
+                return True
+        return False
+
+    return {server for server, names in own.items() if is_known(names)}
+
+
 def read_requests(args, index, forbidden):
     """All requests as records {tool, style, lang, text, source}; counts what was dropped."""
     out, dropped, unknown = [], Counter(), Counter()
@@ -191,15 +217,18 @@ def main():
     parser.add_argument("--tasks", type=Path, required=True)
     parser.add_argument("--base", type=Path, required=True, help="folder with all-MiniLM-L6-v2")
     parser.add_argument("--data", type=Path, default=HERE / "data")
+    parser.add_argument("--library", type=Path, default=HERE.parent / "library")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--pieces", type=int, default=5300, help="word pieces added for other languages")
+    parser.add_argument("--pieces", type=int, default=5300, help="word pieces added for other languages, where pieces.txt is missing")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
 
     index, tools = read_tools(args)
     requests = read_requests(args, index, forbidden_keys(args.eval, args.tasks))
     groups = fork_groups(tools)
-    held = {s for s, g in groups.items() if digest("held out: " + g) % 100 < 8}
+    familiar = {groups[s] for s in known_servers(tools, args.library)}
+    held = {s for s, g in groups.items() if digest("held out: " + g) % 100 < 8 or g in familiar}
+    (HERE / "held_out.txt").write_text("".join(f"{server}\n" for server in sorted(held)), encoding="utf-8")
     for tool in tools:
         tool["dev"] = int(tool["source"] == "mcp" and tool["server"] in held)
         tool["group"] = groups.get(tool["server"], "") if tool["source"] == "mcp" else tool["source"]

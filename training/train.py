@@ -193,6 +193,17 @@ class Trainer:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         optimiser.step()
 
+    def anchors(self):
+        """English requests and tool texts with the vectors they have: English must not move in stage one."""
+        usable = self.sampler.usable
+        asked = [n for n, r in enumerate(self.data["requests"]) if r["lang"] == "en" and usable[r["tool"]]]
+        texts = torch.nonzero(usable).flatten() * corpus.TOOL_VIEWS
+        rows = torch.cat([
+            self.tokens["forms"][torch.tensor(asked, device=self.device) * corpus.FORMS],
+            self.tokens["views"][texts.to(self.device), : corpus.QUERY_TOKENS],
+        ])
+        return rows, self.base.encode_all(rows)
+
     def align(self):
         """Stage one: a text in another language gets the vector the base model gives its English form."""
         a = self.args
@@ -201,23 +212,24 @@ class Trainer:
         of = torch.from_numpy(self.data["other_of"]).to(self.device)
         langs = np.array(self.data["other_lang"])
         counts = {c: int((langs == c).sum()) for c in set(langs)}
-        weight = torch.tensor([counts[c] ** -0.5 for c in langs], dtype=torch.float64, device=self.device)
+        weight = torch.tensor([counts[c] ** -0.5 for c in langs], device=self.device)
         target = self.base.encode_all(self.tokens["english"])
+        anchors, anchor_target = self.anchors()
         optimiser = self.optimiser(a.align_rate)
         generator = torch.Generator(self.device).manual_seed(a.seed)
-        started, average = time.time(), 0.0
+        started = time.time()
         for at in range(a.align_steps):
-            pick = torch.multinomial(weight.float(), a.align_size, True, generator=generator)
-            english = of[pick]
-            rows = torch.cat([self.tokens["other"][pick], self.tokens["english"][english[: a.align_size // 3]]])
-            goal = torch.cat([target[english], target[english[: a.align_size // 3]]])
-            found = self.model.encode(rows, 3)
+            pick = torch.multinomial(weight, a.align_size, True, generator=generator)
+            own = torch.randint(len(anchors), (a.align_size // 3,), device=self.device, generator=generator)
+            rows = torch.cat([self.tokens["other"][pick], anchors[own]])
+            goal = torch.cat([target[of[pick]], anchor_target[own]])
+            number = torch.cat([of[pick], len(target) + own])
+            found = self.model.encode(rows)
             logits = found @ goal.T / 0.05
-            number = torch.cat([english, english[: a.align_size // 3]])
-            logits = logits.masked_fill((number[:, None] == number[None]) & ~torch.eye(len(number), dtype=torch.bool, device=self.device), -1e4)
+            diagonal = torch.eye(len(number), dtype=torch.bool, device=self.device)
+            logits = logits.masked_fill((number[:, None] == number[None]) & ~diagonal, -1e4)
             loss = F.cross_entropy(logits, torch.arange(len(number), device=self.device)) + 4 * (1 - (found * goal).sum(1)).mean()
             self.step(optimiser, loss, at, a.align_steps, 50)
-            average = 0.98 * average + 0.02 * loss.item() if at % 10 == 0 else average
         self.say(f"aligned in {time.time() - started:.0f} s, last loss {loss.item():.3f}")
 
     @torch.no_grad()
@@ -291,7 +303,8 @@ class Trainer:
         optimiser = self.optimiser(a.rate)
         average = {k: v.clone() for k, v in self.model.state().items()}
         # How alike two tools were to the base model: twins on other servers are no negatives.
-        self.prior = self.base.encode_all(self.tokens["views"][:: corpus.TOOL_VIEWS])
+        if self.prior is None:
+            self.prior = self.base.encode_all(self.tokens["views"][:: corpus.TOOL_VIEWS])
         total, started = a.steps, time.time()
         self.model.train()
         self.mine()
@@ -303,7 +316,7 @@ class Trainer:
             if at == 40 and a.seconds:
                 total = max(60, int(30 / (time.time() - timer) * (a.seconds - 4 * mining)))
                 self.say(f"{total} steps fit {a.seconds} s")
-            if at and total >= 200 and at % max(1, total // 4) == 0 and at < total - 10:
+            if at and total >= 150 and at % max(1, total // 3) == 0 and at < total - 10:
                 self.mine()
             loss, parts = self.batch_loss()
             if a.parallel_share and len(self.data["other_of"]) and "parallel" not in a.without:
@@ -315,13 +328,12 @@ class Trainer:
                 names = list(average)
                 state = self.model.state()
                 torch._foreach_lerp_([average[k] for k in names], [state[k] for k in names], 1 - keep)
-            if at % max(1, total // 10) == 0 or at == total - 1:
+            if at % max(1, total // 4) == 0 or at == total - 1:
                 shown = " ".join(f"{k} {v.item():.3f}" for k, v in parts.items())
                 self.say(f"step {at}/{total} {time.time() - started:.0f} s: {shown}")
-            if at and at % max(1, total // 6) == 0 and not a.all:
+            if at and at % max(1, total // 2) == 0 and at < total - 1 and not a.all:
                 self.evaluate(self.model, f"step {at}")
             at += 1
-        self.args.steps = total
         return average
 
     def parallel_loss(self, size):
@@ -348,18 +360,20 @@ def arguments():
     p.add_argument("--baselines", action="store_true", help="only measure BM25 and the base model")
     p.add_argument("--name", default="run")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--steps", type=int, default=1500)
+    p.add_argument("--members", type=int, default=6, help="models to train and average")
+    p.add_argument("--base-share", type=float, default=0.1, help="share of the base model in the mean, with --all")
+    p.add_argument("--steps", type=int, default=220, help="steps of stage two, per member")
     p.add_argument("--seconds", type=int, default=0, help="choose the number of steps to fit this time")
-    p.add_argument("--items", type=int, default=1536)
+    p.add_argument("--items", type=int, default=768)
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--row-rate", type=float, default=1.0)
     p.add_argument("--decay", type=float, default=0.01)
     p.add_argument("--dropout", type=float, default=0.1)
-    p.add_argument("--tau", type=float, default=0.03)
+    p.add_argument("--tau", type=float, default=0.04)
     p.add_argument("--smoothing", type=float, default=0.0)
     p.add_argument("--reverse", type=float, default=0.3)
     p.add_argument("--phrase", type=float, default=0.3)
-    p.add_argument("--public", type=float, default=0.18)
+    p.add_argument("--public", type=float, default=0.2)
     p.add_argument("--blocks", type=float, default=0.5)
     p.add_argument("--mined", type=float, default=1.0)
     p.add_argument("--ceiling", type=float, default=0.95)
@@ -369,10 +383,10 @@ def arguments():
     p.add_argument("--self-share", type=float, default=0.25)
     p.add_argument("--parallel-share", type=float, default=0.4)
     p.add_argument("--parallel-weight", type=float, default=0.3)
-    p.add_argument("--align-steps", type=int, default=1500)
+    p.add_argument("--align-steps", type=int, default=450)
     p.add_argument("--align-size", type=int, default=3072)
     p.add_argument("--align-rate", type=float, default=5e-4)
-    p.add_argument("--keep", type=float, default=0.998)
+    p.add_argument("--keep", type=float, default=0.99)
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")
     p.add_argument("--align-only", help="stop after stage one and write the weights to this file")
@@ -395,6 +409,40 @@ def baselines(trainer):
     return results
 
 
+def blend(parts, shares):
+    """The weighted mean of several sets of weights."""
+    return {k: sum(p[k] * share for p, share in zip(parts, shares)) for k in parts[0]}
+
+
+def train_members(trainer):
+    """Trains several models from the same start, averages them with a little of the base, keeps the best mean."""
+    args, model = trainer.args, trainer.model
+    start = {k: v.clone() for k, v in model.state().items()}
+    results, members = {}, []
+    rate, tau, seed = args.rate, args.tau, args.seed
+    for number in range(args.members):
+        # Members that differ a little more than by seed average better.
+        args.rate, args.tau = rate * (1.0, 1.3)[number % 2], tau * (1.0, 1.25)[number // 2 % 2]
+        torch.manual_seed(seed + number)
+        trainer.sampler.rng = np.random.default_rng(seed + number)
+        model.put(start)
+        model.put(trainer.fit())
+        members.append({k: v.clone() for k, v in model.state().items()})
+        results[f"member {number}"] = trainer.evaluate(model, f"member {number}, rate {args.rate:.1e}, tau {args.tau:.3f}")
+    args.rate, args.tau = rate, tau
+    mean = blend(members, [1 / len(members)] * len(members))
+    base = trainer.base.state()
+    best, chosen = -1.0, None
+    for share in (args.base_share,) if args.all else (0.0, 0.1, 0.2):
+        weights = blend([mean, base], [1 - share, share])
+        model.put(weights)
+        result = results[f"mean, base share {share}"] = trainer.evaluate(model, f"mean, base share {share}")
+        if sum(result["all"][:2]) > best:
+            best, chosen = sum(result["all"][:2]), weights
+    model.put(chosen)
+    return results
+
+
 def main():
     args = arguments()
     started = time.time()
@@ -412,17 +460,13 @@ def main():
         if args.align_only:
             save(trainer.model.state(), args.align_only)
             return
-        averaged = trainer.fit()
-        results = {"last": trainer.evaluate(trainer.model, "last")}
-        with torch.no_grad():
-            for key, name in trainer.model.keys.items():
-                trainer.model.params[name].copy_(averaged[key])
-        results["averaged"] = trainer.evaluate(trainer.model, "averaged")
+        results = train_members(trainer)
         tools, requests = trainer.vectors(trainer.model)
         words = trainer.bench.bm25()
-        for weight in (0.05, 0.1, 0.2, 0.35):
-            results[f"averaged + {weight} bm25"] = fused(trainer.bench, requests @ tools.T, words, weight)
-            trainer.say(line(f"averaged + {weight} bm25", results[f"averaged + {weight} bm25"]))
+        for weight in (0.05, 0.1, 0.2):
+            name = f"chosen + {weight} bm25"
+            results[name] = fused(trainer.bench, requests @ tools.T, words, weight)
+            trainer.say(line(name, results[name]))
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         settings = {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()}

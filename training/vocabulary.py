@@ -8,6 +8,7 @@ then; each new row starts as the mean of the rows its text was split into before
 import gzip
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -18,6 +19,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import WordPieceTrainer
 
+# Chosen once and kept: the trainer of word pieces breaks ties differently from run to run.
+PIECES = Path(__file__).resolve().parent / "pieces.txt"
 NORMALIZER = BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
 
 
@@ -95,7 +98,11 @@ def extend(base, out, requests, tools, wanted):
     vocab = (base / "vocab.txt").read_text(encoding="utf-8").split("\n")
     vocab = [v for v in vocab if v]
     counts = word_counts(out, requests)
-    new = choose(counts, vocab, wanted)
+    if PIECES.exists():
+        new = PIECES.read_text(encoding="utf-8").split()
+    else:
+        new = choose(counts, vocab, wanted)
+        PIECES.write_text("\n".join(new) + "\n", encoding="utf-8")
     weights = {k.removeprefix("bert."): v for k, v in load_file(base / "model.safetensors").items()}
     rows = weights.pop("embeddings.word_embeddings.weight").astype(np.float32)
     old = tokenizer(vocab)
@@ -120,7 +127,6 @@ def extend(base, out, requests, tools, wanted):
     weights["words.scale"] = scale.astype(np.float32)
     save_file(weights, out / "base.safetensors")
     (out / "vocab.txt").write_text("\n".join(extended) + "\n", encoding="utf-8")
-    # The pieces it was born as, for measuring the untouched base model.
     print("word pieces:", len(vocab), "->", len(extended), "first:", new[:30])
     fresh = tokenizer(extended)
     for language in sorted(counts, key=lambda c: -sum(counts[c].values()))[:19]:

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::route::{Decision, Verdict};
-use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_core::route::{self, Decision, Intent, Verdict};
+use toolyard_core::tool::{Tool, clean};
 use toolyard_hub::config::Config;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::{Fields, raw};
@@ -150,15 +150,15 @@ fn take<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>, tool: &'s 
     let missing: Vec<String> = arguments::missing(tool, &way.arguments).map(arguments::described).collect();
     way.open = match missing.is_empty() {
         false => Open::Missing(missing),
-        true if destroys(snapshot, tool) && !asked.yes => Open::Consent,
+        true if destroys(snapshot, tool, &way.decision.intent) && !asked.yes => Open::Consent,
         true => Open::Nothing,
     };
     Ok(())
 }
 
-fn destroys(snapshot: &Snapshot, tool: &Tool) -> bool {
+fn destroys(snapshot: &Snapshot, tool: &Tool, intent: &Intent) -> bool {
     let known = snapshot.catalog.position(tool.id.as_str());
-    known.is_none_or(|position| snapshot.index().knowledge.of(position).effect == Effect::Destroy)
+    known.is_none_or(|position| route::destroys(snapshot.index(), position, intent))
 }
 
 /// Asks the person at the terminal for what is open.
@@ -185,7 +185,11 @@ fn settle<'s>(
         for (key, value) in filled {
             way.arguments.entry(key).or_insert(value);
         }
-        way.open = if destroys(snapshot, tool) && !asked.yes { Open::Consent } else { Open::Nothing };
+        way.open = if destroys(snapshot, tool, &way.decision.intent) && !asked.yes {
+            Open::Consent
+        } else {
+            Open::Nothing
+        };
     }
     if let Open::Consent = way.open
         && person.agrees(tool, &way.arguments)?

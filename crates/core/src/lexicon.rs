@@ -130,6 +130,8 @@ mod files {
 
 /// A beginning shorter than this fits too many words.
 const MIN_BEGINNING: usize = 2;
+/// Bytes of the longest beginning.
+const MAX_BEGINNING: usize = 48;
 
 impl Lexicon {
     /// Returns the lexicon that comes with the product, read on first use.
@@ -207,11 +209,8 @@ impl Lexicon {
         if word.contains(' ') {
             return None;
         }
-        let ends = word.char_indices().map(|(at, _)| at).skip(MIN_BEGINNING).chain([word.len()]);
-        ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
-            let meanings = self.beginnings.get(&word[..end])?;
-            meanings.iter().find(|it| it.language == language)
-        })
+        let own = |end: usize| self.beginnings.get(&word[..end])?.iter().find(|it| it.language == language);
+        ends(word).filter_map(own).last()
     }
 
     /// Returns the longest phrase that `text` begins with, in a script that does not part words.
@@ -226,10 +225,23 @@ impl Lexicon {
         self.meaning(word, Language::En).and_then(|meaning| meaning.action)
     }
 
+    /// Returns the plain words that an English abbreviation or slang word stands for.
+    pub fn english(&self, word: &str) -> Option<&str> {
+        let plural = || word.strip_suffix('s').and_then(|one| self.meaning(one, Language::En));
+        let meaning = self.meaning(word, Language::En).or_else(plural)?;
+        meaning.english.as_deref()
+    }
+
     /// Whether a word has no content in a language.
     pub fn is_stop(&self, word: &str, language: Language) -> bool {
         self.stops.get(word).is_some_and(|languages| languages.contains(&language))
     }
+}
+
+/// Where a beginning of a word may end, the shortest first. Endless words have no meaning.
+fn ends(word: &str) -> impl Iterator<Item = usize> {
+    let inner = word.char_indices().map(|(at, _)| at).skip(MIN_BEGINNING);
+    inner.chain([word.len()]).take_while(|end| *end <= MAX_BEGINNING)
 }
 
 /// The form in which words of the lexicon and of requests are compared.

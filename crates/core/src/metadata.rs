@@ -10,6 +10,7 @@ mod library;
 mod sidecar;
 
 pub use export::Metadata;
+pub(crate) use infer::first_sentence;
 pub use knowledge::{Facts, Knowledge};
 pub use library::Library;
 pub use sidecar::{Error, Note, Sidecar};

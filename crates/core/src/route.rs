@@ -14,7 +14,8 @@ mod weights;
 
 use crate::catalog::Catalog;
 use crate::index::Index;
-use crate::tool::Tool;
+use crate::lexicon::Action;
+use crate::tool::{Effect, Tool};
 
 pub use crate::index::Sense;
 pub use confidence::{Judgement, Trait, Traits};
@@ -167,15 +168,10 @@ pub fn route(
     if let (Method::Fitted(_), Reasons::Given) = (method, rules.reasons) {
         reason::explain(index, catalog, (request.task, &counts), &mut candidates);
     }
+    // What may be too vague to act on cannot be sure.
+    let confidence = judgement.right.min(1.0 - judgement.vague);
     let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, rules);
-    Decision {
-        intent: comparison.intent,
-        verdict,
-        confidence: judgement.right,
-        counts,
-        judgement,
-        candidates,
-    }
+    Decision { intent: comparison.intent, verdict, confidence, counts, judgement, candidates }
 }
 
 /// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
@@ -208,6 +204,16 @@ pub fn traits(
 
 /// The score of no tool at all: a weak candidate is not likely only because it is alone.
 pub(crate) const NOTHING: f32 = 3.0;
+
+/// Whether running a tool for a request has to be confirmed first: it destroys, or it changes something and
+/// the request asks for something to be removed.
+pub fn destroys(index: &Index, position: usize, intent: &Intent) -> bool {
+    match index.knowledge.of(position).effect {
+        Effect::Destroy => true,
+        Effect::Write => intent.action == Action::Delete,
+        Effect::Read => false,
+    }
+}
 
 fn rank(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -261,9 +267,6 @@ fn shares_name(index: &Index, a: usize, b: usize) -> bool {
 /// From here on a request counts as vague: better asked once too often than guessed.
 const VAGUE: f64 = 0.3;
 
-/// A request that reads less clear than this says too little to be declined.
-const UNCLEAR: f64 = 0.5;
-
 /// A vague request is asked about, a clear one that nothing fits is declined.
 fn verdict(
     catalog: &Catalog,
@@ -274,11 +277,7 @@ fn verdict(
 ) -> Verdict {
     let ask = || Verdict::Ask(Inquiry::about(catalog, intent, judgement, candidates));
     if candidates.is_empty() {
-        return if judgement.vague >= VAGUE || intent.confidence < UNCLEAR {
-            ask()
-        } else {
-            Verdict::Abstain
-        };
+        return if judgement.vague >= VAGUE || intent.is_empty() { ask() } else { Verdict::Abstain };
     }
     let is_clear = judgement.vague < VAGUE;
     if judgement.right >= rules.confidence && is_clear {

@@ -7,6 +7,7 @@ pub mod client; //    a raw MCP client over stdio and HTTP
 pub mod fault; //     a scriptable MCP server, good or broken in one way
 pub mod listening; // a program that serves HTTP and says where
 pub mod processes; // who descends from whom, and who is still alive
+pub mod seed; //      a desk of servers with 75 tools, and requests for them
 pub mod servers; //   real servers from npm and PyPI, pinned
 mod waiting; //       the only place that sleeps
 

@@ -15,7 +15,6 @@ use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{
     self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Verdict,
 };
-use toolyard_core::tool::Effect;
 
 use super::bm25::Bm25;
 use super::sets::{Case, Listed, Unserved};
@@ -130,8 +129,9 @@ impl Yard {
         let rules = Rules { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
         let sense = self.sense(way.model.request(task).as_ref());
         let decision = self.decide(task, sense.as_ref(), way, rules);
-        let first = decision.candidates.first().map(|candidate| self.index.knowledge.of(candidate.position));
-        let is_destructive = first.is_some_and(|facts| facts.effect == Effect::Destroy);
+        let first = decision.candidates.first();
+        let is_destructive =
+            first.is_some_and(|first| route::destroys(&self.index, first.position, &decision.intent));
         let acts = |decision: &Decision| decision.verdict == Verdict::Act;
         let step = match decision.verdict {
             Verdict::Act if is_destructive => Step::Confirm,

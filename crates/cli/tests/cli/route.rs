@@ -59,10 +59,10 @@ fn r7_an_unclear_wish_is_asked_about() {
 
 #[test]
 fn r7_what_no_tool_can_do_is_declined() {
-    let place = Place::with(BOLD);
-    let (declined, exit) = place.json(&["route", "qwertz asdfgh yxcvbn", "--json"]);
+    let place = Place::with(r#"{ "mcpServers": { "good": { "command": "FAULT" } } }"#);
+    let (declined, exit) = place.json(&["route", "walk the dog around the block tonight", "--json"]);
     assert_eq!((exit, &declined["verdict"], &declined["ran"]), (1, &"abstain".into(), &false.into()));
-    let seen = place.run(&["route", "qwertz asdfgh yxcvbn"]);
+    let seen = place.run(&["route", "walk the dog around the block tonight"]);
     assert!(seen.contains("error: no tool fits this wish") && seen.ends_with("[exit 1]"), "{seen}");
 }
 
@@ -90,7 +90,7 @@ fn r6_a_choice_is_explained() {
     let seen = place.run(&["route", "repeat a text", "--explain", "--dry-run", "--arg", "text=a"]);
     let rows: Vec<&str> = seen.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(rows[..5], ["wish", "reads", "decision", "tool", "good__echo"], "{seen}");
-    assert!(seen.contains("shares repeat, text") && seen.contains("words +"), "{seen}");
+    assert!(seen.contains("shares repeat, text") && seen.contains("sense +"), "{seen}");
     assert!(seen.contains("\n                ") && seen.contains("behind in "), "{seen}");
     let (told, exit) =
         place.json(&["route", "repeat a text", "--explain", "--dry-run", "--json", "--arg", "text=a"]);

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use toolyard_core::route::Verdict;
 use toolyard_hub::caller::Caller;
 use toolyard_hub::config::{self, Config, Folders};
 use toolyard_hub::hub::{Hub, Learning, Options};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::routing::{Tally, Wanted};
 
+use crate::desk::Desk;
 use crate::shelf::{server, tool, two};
 use crate::yard::{Yard, good};
 
@@ -93,6 +95,33 @@ async fn r12_the_cache_holds_as_many_decisions_as_it_may_for_as_long_as_it_may()
     names(&hub, &Wanted::plain("list notes")).await;
     assert_eq!(counts(&hub), (0, 6), "a decision whose time is over is made again");
     hub.close().await;
+}
+
+/// Replays the day of the seed as requests are served, and gives the share of decisions that were remembered.
+async fn replay(hub: &Hub, conversation: impl Fn(&str) -> Option<String>) -> f64 {
+    let snapshot = hub.snapshot();
+    for moment in testkit::seed::day() {
+        let conversation = conversation(&moment.who);
+        let wanted = Wanted { conversation: conversation.as_deref(), ..Wanted::plain(&moment.task) };
+        let decision = hub.decide(&snapshot, &wanted).await;
+        if let (Verdict::Act, Some(conversation)) = (&decision.verdict, &conversation) {
+            let tool = &snapshot.catalog.tools()[decision.candidates[0].position];
+            hub.note_use(conversation, tool.id.as_str());
+        }
+    }
+    let (hits, misses) = counts(hub);
+    hits as f64 / (hits + misses) as f64
+}
+
+#[tokio::test]
+async fn r12_on_a_day_of_repeated_tasks_most_decisions_are_remembered() {
+    let desk = Desk::new().await;
+    for is_talking in [false, true] {
+        let hub = open(config(&desk.yard));
+        let share = replay(&hub, |who| is_talking.then(|| who.to_owned())).await;
+        assert!(share > 0.6, "{share}, in conversations: {is_talking}");
+        hub.close().await;
+    }
 }
 
 #[tokio::test]

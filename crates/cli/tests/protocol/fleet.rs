@@ -12,10 +12,10 @@ use crate::shelf::{route, whole};
 use crate::yard::{Yard, named, text};
 
 /// Real servers on a busy machine take their time to start.
-const START: Duration = Duration::from_secs(120);
+pub(crate) const START: Duration = Duration::from_secs(120);
 
 /// Gives a real server as an entry of the configuration.
-fn real(name: &str, args: &[&str]) -> Value {
+pub(crate) fn real(name: &str, args: &[&str]) -> Value {
     let command = servers::command(name, args);
     let args: Vec<String> = command.get_args().map(|it| it.to_string_lossy().into_owned()).collect();
     json!({"command": command.get_program().to_string_lossy(), "args": args})

@@ -16,9 +16,13 @@ mod streams; //     streams, sessions and the end of a hub over HTTP
 mod upstreams; //   servers behind HTTP, of every age
 mod surfaces; //    what is listed to whom
 mod shelf; //       servers with the tools that a test lists
+mod desk; //        the 75 tools of the seed
 mod routed; //      from plain words to a call
 mod asked; //       questions of the hub itself
 mod decided; //     what decisions depend on
+mod played; //      the examples and plans of the seed
+mod judged; //      everyday requests, counted
+mod vault; //       a real vault of notes
 mod fleet; //       conversations with real servers
 mod arbitrary; //   bytes that no client would send
 mod conformance; // the official suite and the inspector

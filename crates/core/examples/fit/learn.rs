@@ -61,6 +61,7 @@ pub(crate) fn rank(choices: &[&Choice]) -> SignalWeights {
                 weights[signal][gate] -= 0.08 * m / (v.sqrt() + 1e-8);
             }
         }
+        keep_by_hand(&mut weights);
     }
     weights
 }
@@ -106,9 +107,11 @@ fn softmax(scores: &[f32], counts: impl Fn(usize) -> bool) -> Vec<f32> {
     powers.into_iter().map(|power| if total > 0.0 { power / total } else { 0.0 }).collect()
 }
 
-/// What no request was written for: set by hand, small enough not to outvote what was fitted.
-pub(crate) fn keep_by_hand(weights: &mut SignalWeights) {
+/// What no request was written for, or what must not be learnt: set by hand, small enough not to outvote what
+/// was fitted. That a tool changes something never speaks for it where reading was asked for.
+fn keep_by_hand(weights: &mut SignalWeights) {
     let by_hand = [
+        (Signal::Effect, -0.4),
         (Signal::Available, 0.7),
         (Signal::Tier, -0.5),
         (Signal::Recent, 0.6),

@@ -7,7 +7,10 @@
 //! have its tool, and in hubs that have not. With TOOLYARD_ENCODER set to the file of an encoder, the weights
 //! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`).
 
-#![expect(clippy::disallowed_methods, reason = "it reads data and writes weights; the library itself does not")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it reads data and writes weights; the library itself does not"
+)]
 #![expect(clippy::print_stdout, reason = "what it prints is its purpose")]
 
 mod data;
@@ -78,8 +81,7 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
     choices.extend(sets.iter().flat_map(SetHub::choices));
     let (learnt, held_out) = learn::split(&choices);
     println!("{} choices to learn from, {} held out", learnt.len(), held_out.len());
-    let mut weights = learn::rank(&learnt);
-    learn::keep_by_hand(&mut weights);
+    let weights = learn::rank(&learnt);
     for (name, set) in [("learnt", &learnt), ("held out", &held_out)] {
         learn::report(name, set, &weights);
     }
@@ -93,11 +95,11 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
 
     let table = Table::new(&weights, &[]);
     let ranking = Weights { words: table.clone(), sense: table };
-    let mut answers: Vec<Answer> = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
+    // The requests of public sets say more than people do: a confidence fitted on them would be too high.
+    let answers: Vec<Answer> = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
         .iter()
         .flat_map(|hub| hub.answers(&ranking))
         .collect();
-    answers.extend(sets.iter().flat_map(|set| set.answers(&ranking)));
     let judgements = learn::judge(&answers);
     learn::report_judgements(&answers, &judgements);
     Table::new(&weights, &judgements)

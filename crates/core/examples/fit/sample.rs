@@ -196,7 +196,7 @@ pub(crate) struct SetHub<'a> {
     requests: Vec<&'a (String, Vec<String>)>,
 }
 
-/// Requests of a data set for ranking; as many again for judging.
+/// Requests of a data set.
 const SET_REQUESTS: usize = 350;
 
 impl<'a> SetHub<'a> {
@@ -222,7 +222,7 @@ impl<'a> SetHub<'a> {
         index.related = related;
         let mut requests: Vec<&(String, Vec<String>)> = set.requests.iter().collect();
         Numbers(99).shuffle(&mut requests);
-        requests.truncate(2 * SET_REQUESTS);
+        requests.truncate(SET_REQUESTS);
         Self { set, ids, catalog, index, requests }
     }
 
@@ -233,17 +233,7 @@ impl<'a> SetHub<'a> {
             let signals = candidates.into_iter().map(|(_, it)| it).collect();
             Choice { server: self.set.name.len(), signals, gates, right }
         };
-        self.requests.iter().take(SET_REQUESTS).map(choice).collect()
-    }
-
-    pub(crate) fn answers(&self, weights: &Weights) -> Vec<Answer> {
-        let answer = |(text, needed): &&(String, Vec<String>)| {
-            let (first, traits) =
-                route::traits(&self.index, &self.catalog, ask(text, None), &plain(), weights);
-            let is_right = first.is_some_and(|first| self.is_right(first, needed));
-            Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } }
-        };
-        self.requests.iter().skip(SET_REQUESTS).map(answer).collect()
+        self.requests.iter().map(choice).collect()
     }
 
     fn is_right(&self, tool: usize, needed: &[String]) -> bool {

@@ -23,7 +23,7 @@ pub struct Meaning {
 pub struct Sense {
     /// Between the request and each tool's text; 0 where there is no vector yet.
     pub tools: Vec<f32>,
-    /// Between the request and the nearest of each tool's phrasings; 0 where there is none.
+    /// Between the request and the nearest of each tool's phrasings or its own text.
     pub phrases: Vec<f32>,
 }
 
@@ -77,7 +77,13 @@ impl Meaning {
             }
             Ok(best)
         };
-        Ok(Sense { tools: best(&self.tools, &self.of_tool)?, phrases: best(&self.phrases, &self.of_phrase)? })
+        let tools = best(&self.tools, &self.of_tool)?;
+        let mut phrases = best(&self.phrases, &self.of_phrase)?;
+        // A tool without phrasings has at least its own text to be like.
+        for (phrase, own) in phrases.iter_mut().zip(&tools) {
+            *phrase = phrase.max(*own);
+        }
+        Ok(Sense { tools, phrases })
     }
 }
 
@@ -159,7 +165,7 @@ mod tests {
             text("acme/github-mcp-server", definition),
             "github get file contents v2: Reads a file from a repository. | file path, ref"
         );
-        assert_eq!(text("x", r#"{"name": "ping"}"#), "x ping:");
+        assert_eq!(text("x", r#"{"name": "ping"}"#), "x ping: ");
     }
 
     #[test]
@@ -171,7 +177,9 @@ mod tests {
         }
         let sense = meaning.sense(&axis(2)).expect("four numbers");
         assert!(sense.tools[0].abs() < 0.02 && sense.phrases[1] > 0.98);
-        assert_eq!((sense.tools[1], sense.phrases[0]), (0.0, 0.0));
+        assert_eq!(sense.tools[1], 0.0);
+        let own = meaning.sense(&axis(0)).expect("four numbers");
+        assert!(own.phrases[0] > 0.98, "its own text counts where it has no phrasing");
         assert!(meaning.sense(&Embedding::new(vec![1.0; 3])).is_err());
     }
 }

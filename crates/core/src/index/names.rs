@@ -56,6 +56,13 @@ impl Names {
         self.servers.len()
     }
 
+    /// Whether a term is a part of the name of a server that the terms name for sure.
+    pub(crate) fn is_naming(&self, term: &str, query: &[String]) -> bool {
+        let names = self.servers.iter().flat_map(|server| &server.names);
+        let mut sure = names.filter(|(name, sureness)| *sureness >= 1.0 && name.iter().any(|it| it == term));
+        sure.any(|(name, _)| name.iter().all(|it| query.contains(it)))
+    }
+
     /// Returns for each server how surely the terms name it, from 0 to 1.
     pub(crate) fn named(&self, query: &[String]) -> Vec<f32> {
         let says = |name: &[String]| {

@@ -1,4 +1,4 @@
-//! What people say when they need a tool, where somebody wrote it down.
+//! What people say when they need a tool: what somebody wrote down, and what the tool says of itself.
 //!
 //! A request is compared with each phrasing by itself: ten phrasings are ten chances to be alike, not one
 //! long text that fits everything a little.
@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
-use crate::metadata::Knowledge;
+use crate::lexicon::Lexicon;
+use crate::metadata::{Knowledge, first_sentence};
 use crate::text::terms;
+use crate::tool::words::words;
 
 /// Phrasings of tools, by their words.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,13 @@ struct Phrase {
     length: f32,
 }
 
+/// The words of a name, abbreviations written out.
+fn spelt_out(name: &str) -> String {
+    let lexicon = Lexicon::builtin();
+    let words = words(name).map(str::to_lowercase);
+    words.map(|word| lexicon.english(&word).unwrap_or(&word).to_owned()).collect::<Vec<_>>().join(" ")
+}
+
 /// A phrasing is short; what comes later is ballast.
 const MAX_TERMS: usize = 48;
 /// What the next best phrasing adds: two that fit are more than one.
@@ -38,11 +47,16 @@ impl Phrases {
         let mut phrases = Self { tools: catalog.len(), ..Self::default() };
         let mut read: Vec<(u32, Vec<u32>)> = Vec::new();
         for position in 0..catalog.len() {
-            let Some(note) = &knowledge.of(position).note else { continue };
             let tool = u32::try_from(position).expect("a catalog has fewer than four billion tools");
-            let keywords = note.keywords.join(" ");
-            let texts = note.examples.iter().chain(&note.use_cases).map(String::as_str).chain([&*keywords]);
-            for text in texts.filter(|text| !text.is_empty()) {
+            let own = &catalog.tools()[position];
+            // What a tool says of itself is a phrasing too, so that one without a note is not left behind by its
+            // siblings that have one.
+            let mut texts = vec![spelt_out(&own.name), first_sentence(&own.description).to_owned()];
+            if let Some(note) = &knowledge.of(position).note {
+                texts.extend(note.examples.iter().chain(&note.use_cases).cloned());
+                texts.push(note.keywords.join(" "));
+            }
+            for text in texts.iter().filter(|text| !text.is_empty()) {
                 let terms = terms(text, MAX_TERMS).iter().map(|term| phrases.intern(term)).collect();
                 read.push((tool, terms));
             }

@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
+use crate::lexicon::Lexicon;
 use crate::text::each_term;
 use crate::tool::Tool;
+use crate::tool::words::words as identifier_words;
 
 /// Finds tools by the words of a request.
 #[derive(Clone, Debug)]
@@ -210,13 +212,17 @@ impl Build {
         read(0, &tool.name);
         read(1, &tool.server);
         read(2, tool.title.as_deref().unwrap_or_default());
+        // Names abbreviate: `list_repos` is about repositories.
+        for word in identifier_words(&tool.name) {
+            read(2, Lexicon::builtin().english(&word.to_lowercase()).unwrap_or_default());
+        }
         for parameter in &tool.parameters {
             read(3, &parameter.name);
         }
         read(4, &tool.description);
 
         self.name_starts.push(count(self.name_terms.len()));
-        self.name_terms.extend(words.iter().filter(|(_, field)| *field == 0).map(|(term, _)| *term));
+        self.add_name(&tool.name);
         let mut length = [0; FIELDS.len()];
         words.sort_unstable();
         let tool = count(self.lengths.len());
@@ -232,6 +238,25 @@ impl Build {
         }
         self.lengths.push(length);
         self.words = words;
+    }
+
+    /// Keeps what a tool is named after: without its verb, and without abbreviations.
+    fn add_name(&mut self, name: &str) {
+        let lexicon = Lexicon::builtin();
+        let start = self.name_terms.len();
+        for word in identifier_words(name).map(str::to_lowercase) {
+            if lexicon.verb(&word).is_none() {
+                let plain = lexicon.english(&word).unwrap_or(&word);
+                let mut terms = Vec::new();
+                each_term(plain, &mut |term| terms.push(self.intern(term)));
+                self.name_terms.extend(terms);
+            }
+        }
+        if self.name_terms.len() == start {
+            let mut terms = Vec::new();
+            each_term(name, &mut |term| terms.push(self.intern(term)));
+            self.name_terms.extend(terms);
+        }
     }
 
     fn intern(&mut self, term: &str) -> u32 {

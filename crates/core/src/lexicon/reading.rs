@@ -1,6 +1,6 @@
 //! A request, read: its language and its words with what they mean.
 
-use super::{Action, Language, Lexicon, Meaning, folded};
+use super::{Action, Language, Lexicon, Meaning, ends, folded};
 use crate::text::is_unparted;
 
 /// A request, read.
@@ -108,13 +108,14 @@ fn language(lexicon: &Lexicon, text: &str, runs: &[&str]) -> Language {
     let best = Language::ALL.into_iter().max_by(|a, b| {
         votes[*a as usize].total_cmp(&votes[*b as usize]).then_with(|| (*b as usize).cmp(&(*a as usize)))
     });
-    // English names and terms stand in every language, so another one must clearly win.
-    best.filter(|best| votes[*best as usize] > english * 1.05 + 0.2).unwrap_or(Language::En)
+    // English names and terms stand in every language, so another one must clearly win; one word that two
+    // languages share is not enough.
+    let least = if text.is_ascii() { 0.99 } else { 0.2 };
+    best.filter(|best| votes[*best as usize] > (english * 1.05 + 0.2).max(least)).unwrap_or(Language::En)
 }
 
 fn beginnings<'a>(lexicon: &'a Lexicon, run: &str) -> &'a [Meaning] {
-    let ends = run.char_indices().map(|(at, _)| at).skip(super::MIN_BEGINNING).chain([run.len()]);
-    let longest = ends.filter_map(|end| lexicon.beginnings.get(&run[..end])).last();
+    let longest = ends(run).filter_map(|end| lexicon.beginnings.get(&run[..end])).last();
     longest.map(Vec::as_slice).unwrap_or_default()
 }
 

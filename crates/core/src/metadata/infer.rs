@@ -54,7 +54,7 @@ pub(super) fn category(tool: &Tool) -> Option<usize> {
 }
 
 /// Returns the first sentence of a description.
-pub(super) fn first_sentence(description: &str) -> &str {
+pub(crate) fn first_sentence(description: &str) -> &str {
     let end = description.find(". ").map_or(description.len(), |at| at + 1);
     let line = description.find('\n').unwrap_or(description.len());
     description[..end.min(line)].trim()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Library, Note, Sidecar, infer};
 use crate::catalog::Catalog;
 use crate::lexicon::{Action, Categories};
-use crate::tool::{Effect, Tool};
+use crate::tool::{Effect, Hints, Tool};
 
 /// Everything known of every tool of a catalog, by position.
 #[derive(Clone, Debug, Default)]
@@ -74,17 +74,29 @@ fn facts(tool: &Tool, sources: &[&Sidecar]) -> Facts {
     let written = note.as_ref().and_then(|note| note.category.as_deref());
     let of_server = sources.iter().map(|source| source.category.as_str());
     let category = written.into_iter().chain(of_server).find_map(|name| categories.position(name));
-    let effect = match note.as_ref().and_then(|note| note.effect) {
-        // A note may warn of a tool; it cannot make one harmless that its own name gives away.
-        Some(effect) if tool.effect != Effect::Destroy => effect,
-        Some(_) | None => tool.effect,
-    };
+    let effect = effect(tool, note.as_ref());
     Facts {
         action: note.as_ref().and_then(|note| note.action).unwrap_or_else(|| infer::action(tool)),
         effect,
         category: category.or_else(|| infer::category(tool)),
         note: note.map(Arc::new),
     }
+}
+
+/// A note may correct what a server says; it cannot make a tool harmless that its own name gives away.
+fn effect(tool: &Tool, note: Option<&Note>) -> Effect {
+    if Effect::infer(&tool.name, Hints::default()) == Effect::Destroy {
+        return Effect::Destroy;
+    }
+    let done = note.and_then(|note| note.action).and_then(|action| match action {
+        Action::Delete => Some(Effect::Destroy),
+        Action::Search | Action::List | Action::Read => Some(Effect::Read),
+        Action::Create | Action::Update | Action::Execute | Action::Send | Action::Move | Action::Copy => {
+            None
+        }
+        Action::Convert | Action::Compute | Action::Compare | Action::Monitor | Action::Unknown => None,
+    });
+    note.and_then(|note| note.effect).or(done).unwrap_or(tool.effect)
 }
 
 /// The first note that says something about a field wins it.

@@ -59,6 +59,11 @@ impl Intent {
         Self::from_reading(&Reading::of(task))
     }
 
+    /// Whether it says nothing about what is to be acted on.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.clues.details == 0 && !self.clues.has_target && !self.clues.names_product
+    }
+
     pub(crate) fn from_reading(reading: &Reading) -> Self {
         let categories = Categories::builtin();
         let words = &reading.words;

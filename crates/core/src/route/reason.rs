@@ -59,6 +59,9 @@ fn reason(
             (facts.action.as_str(), if added > 0.0 { "asks to" } else { "but the tool is to" });
         return Some(format!("{sentence} {verb}"));
     }
+    if added < 0.0 && signal == Signal::Support {
+        return None;
+    }
     if added < 0.0 {
         return Some(format!("but {}", signal.meaning()));
     }

@@ -206,8 +206,10 @@ pub(super) fn compare(
     let by_gloss = found.look(|found| index.words.scores(&whole(&gloss_terms), found));
     let related = related(index, &said);
     let by_related = found.look(|found| index.words.scores(&related, found));
+    // Naming a server is a signal of its own; tools whose phrasings repeat the name have no more right to it.
     let weighted: Vec<(String, f32)> = said
         .iter()
+        .filter(|term| !index.names.is_naming(term, &said))
         .map(|term| (term.clone(), 1.0))
         .chain(gloss.iter().map(|term| (term.clone(), GLOSS_WEIGHT)))
         .collect();

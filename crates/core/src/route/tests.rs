@@ -79,6 +79,23 @@ fn r4_actions_are_read_from_verbs() {
 }
 
 #[test]
+fn r4_every_verb_of_the_seeds_table_is_read() {
+    let verbs = [
+        (Action::Search, ["search", "find", "look", "query", "locate"].as_slice()),
+        (Action::Create, &["create", "make", "new", "add", "generate"]),
+        (Action::Update, &["update", "modify", "edit", "change", "set"]),
+        (Action::Delete, &["delete", "remove", "destroy", "clear"]),
+        (Action::List, &["list", "show", "get", "display", "view"]),
+        (Action::Execute, &["run", "execute", "perform", "do"]),
+    ];
+    for (action, verbs) in verbs {
+        for verb in verbs {
+            assert_eq!(Intent::of(&format!("{verb} the widgets")).action, action, "{verb}");
+        }
+    }
+}
+
+#[test]
 fn r4_targets_are_read_as_written() {
     assert_eq!(Intent::of("Search my notes for AI").target, "notes");
     assert_eq!(Intent::of("List my GitHub repositories").target, "repositories");
@@ -243,6 +260,27 @@ fn r6_the_seeds_weights_are_a_profile() {
     let request = Request { task: "Search notes", sense: None };
     let disconnected = route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules));
     assert!((connected - disconnected.candidates[0].score - 0.1).abs() < 1e-6);
+}
+
+#[test]
+fn r6_the_seeds_plan_of_the_ranker_holds_with_either_weights() {
+    let desk = Desk::of(&[
+        ("obsidian", "search_notes", "Find information in notes"),
+        ("github", "search_code", "Find code in repositories"),
+    ]);
+    let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
+    for method in [Method::Fitted(Weights::builtin()), Method::Seed] {
+        let rank = |task, is_up| {
+            let standing = move |_: &Tool| Standing { is_up, ..Standing::PLAIN };
+            let situation = Situation { preferred_server: None, standing: &standing };
+            let request = Request { task, sense: None };
+            route(&desk.index, &desk.catalog, request, &situation, (method, rules))
+        };
+        assert_eq!(desk.first(&rank("search notes", true)), "obsidian__search_notes", "{method:?}");
+        assert_eq!(desk.first(&rank("search code repository", true)), "github__search_code", "{method:?}");
+        let score = |is_up| rank("search notes", is_up).candidates[0].score;
+        assert!(score(true) > score(false), "{method:?}");
+    }
 }
 
 #[test]

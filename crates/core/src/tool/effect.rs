@@ -103,8 +103,8 @@ fn classify(word: &str) -> Word {
         | "is" | "has" | "exists" | "tail" | "grep" | "ls" | "cat" | "stat" | "help" => Word::ReadsFirst,
         "delete" | "del" | "remove" | "rm" | "rmdir" | "unlink" | "drop" | "destroy" | "purge" | "clear"
         | "wipe" | "erase" | "kill" | "terminate" | "reset" | "overwrite" | "truncate" | "uninstall"
-        | "prune" | "flush" | "revoke" | "discard" | "trash" | "shred" | "nuke" | "deprovision"
-        | "decommission" => Word::Destroys,
+        | "prune" | "clean" | "cleanup" | "flush" | "revoke" | "discard" | "trash" | "shred" | "nuke"
+        | "deprovision" | "decommission" => Word::Destroys,
         "create" | "add" | "insert" | "append" | "prepend" | "write" | "update" | "upsert" | "set"
         | "put" | "post" | "patch" | "edit" | "modify" | "change" | "replace" | "rename" | "move" | "mv"
         | "copy" | "save" | "store" | "upload" | "send" | "publish" | "push" | "merge" | "commit"

@@ -184,6 +184,20 @@ mod tests {
     }
 
     #[test]
+    fn r12_most_decisions_of_a_day_are_remembered_though_they_last_an_hour() {
+        let (cache, morning) = (Cache::default(), Instant::now());
+        for moment in testkit::seed::day() {
+            let now = morning + Duration::from_secs(60 * moment.minute);
+            let key = key(&moment.task, 1);
+            if cache.get(&key, now, Duration::from_secs(3600)).is_none() {
+                cache.put(key, decision(), now, 1000);
+            }
+        }
+        let Tally { hits, misses, .. } = cache.tally();
+        assert!(hits as f64 > 0.6 * (hits + misses) as f64, "{hits} of {}", hits + misses);
+    }
+
+    #[test]
     fn r12_a_decision_is_forgotten_in_time_and_with_its_catalog() {
         let (cache, now) = (Cache::default(), Instant::now());
         cache.put(key("a", 1), decision(), now, 9);

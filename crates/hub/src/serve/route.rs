@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use toolyard_core::route::{Decision, Verdict};
-use toolyard_core::tool::{Effect, Tool};
+use toolyard_core::route::{Decision, Intent, Verdict, destroys};
+use toolyard_core::tool::Tool;
 
 use super::answer::Request;
 use super::{Reception, View, park};
@@ -288,7 +288,7 @@ impl Course {
             .filter(|parameter| parameter.required && given.get(&parameter.name).is_none())
             .map(|parameter| parameter.name.as_str())
             .collect();
-        let destroys = self.snapshot.index().knowledge.of(chosen.position).effect == Effect::Destroy;
+        let destroys = destroys(self.snapshot.index(), chosen.position, &Intent::of(&aside.task));
         if self.asked.mode != Mode::Run {
             return self.forecast(&chosen, &missing, &aside);
         }

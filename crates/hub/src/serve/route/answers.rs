@@ -19,6 +19,10 @@ impl Course {
     pub(super) fn follow(&self, question: &Question) -> Follow {
         let offered = self.positions(&question.offered);
         let chosen = question.chosen.as_deref().and_then(|id| self.visible(id));
+        // Who knows the name of a tool may answer with one that was not offered.
+        if let Some(position) = self.visible(self.asked.task.trim()) {
+            return Follow::Tool(position);
+        }
         match (pick(&self.asked.task, &self.tools(&offered)), chosen) {
             (Pick::Tool(at), _) => Follow::Tool(offered[at]),
             // The tool was clear and its arguments are here now.
