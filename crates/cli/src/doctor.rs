@@ -119,7 +119,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
             checked.push(done);
         }
         let mut about_meaning = Vec::new();
-        if asked.server.is_none() {
+        if asked.server.is_none() && !checked.is_empty() {
             waiting.say("reading what tools mean");
             hub.understand(&hub.snapshot(), UNDERSTANDING).await;
             about_meaning.push(meaning(&hub.config(), &hub.meaning_progress()));
