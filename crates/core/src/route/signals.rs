@@ -201,9 +201,7 @@ pub(super) fn compare(
     let is_visible = |tool: usize| (situation.standing)(&catalog.tools()[tool]).is_visible;
     let mut found = Found { index, is_visible: &is_visible, tools: Vec::new() };
     // Naming a server is a signal of its own; tools whose texts repeat the name have no more right to it.
-    let spoken: Vec<String> =
-        said.iter().filter(|term| !index.names.is_naming(term, &said)).cloned().collect();
-    let spoken = if spoken.is_empty() { said.clone() } else { spoken };
+    let spoken = without_names(index, task, &said);
     let naming: Vec<u32> =
         said.iter().filter(|term| !spoken.contains(term)).filter_map(|term| index.words.term(term)).collect();
     let mut words = index.words.query_terms(task);
@@ -262,6 +260,15 @@ pub(super) fn compare(
     }
     tools.shrink_to_fit();
     Comparison { intent, tools, signals, query }
+}
+
+/// The terms of a request without those of words that name a server: `GitHub` is also `git` and `hub`.
+fn without_names(index: &Index, task: &str, said: &[String]) -> Vec<String> {
+    let words = task.split_whitespace().take(2 * MAX_TERMS).map(|word| terms(word, 8));
+    let naming = words.filter(|word| word.iter().any(|term| index.names.is_naming(term, said)));
+    let naming: Vec<String> = naming.flatten().collect();
+    let spoken: Vec<String> = said.iter().filter(|term| !naming.contains(term)).cloned().collect();
+    if spoken.is_empty() { said.to_vec() } else { spoken }
 }
 
 fn whole(terms: &[u32]) -> Vec<(u32, f32)> {
