@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use testkit::bin;
 use testkit::client::Client;
+use testkit::wait_for;
 
-use crate::yard::{SESSION, Yard};
+use crate::shelf::route;
+use crate::yard::{SESSION, SOON, Yard};
 
 /// The desk with a hub on it, and a folder where its servers leave traces.
 pub(crate) struct Desk {
@@ -15,11 +17,14 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Sets the desk up and lets a hub learn it.
+    /// Sets the desk up and lets a hub learn it and what its tools mean.
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let traces = folder.path().to_owned();
         let yard = Yard::of(Value::Object(servers(&traces))).keep(folder).learnt().await;
+        // A single command waits for what compares meanings, where a serving hub answers without.
+        let known = yard.command(&["route", "--dry-run", "Search my notes for AI"]).output();
+        assert!(known.unwrap().status.code().is_some());
         Self { yard, traces }
     }
 
@@ -58,6 +63,16 @@ impl Desk {
         client.modern(json!({}));
         client
     }
+}
+
+/// Waits until the hub compares meanings; before, it decides by words alone.
+pub(crate) async fn understood(client: &Client) {
+    let asked = json!({"task": "Search my notes for AI", "options": {"dryRun": true, "explain": true}});
+    wait_for(SOON, || async {
+        let seen = route(client, asked.clone()).await.to_string();
+        seen.contains("means what").then_some(())
+    })
+    .await;
 }
 
 fn servers(traces: &Path) -> Map<String, Value> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::client::Client;
 use testkit::seed::{self, Task};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, understood};
 use crate::shelf::route;
 
 /// What came of all requests that a tool can serve.
@@ -96,12 +96,25 @@ async fn r19_vague_requests_are_asked_about_and_nothing_is_destroyed_unasked() {
 }
 
 #[tokio::test]
-#[ignore = "words alone do not reach it; the encoder has to"]
-async fn r19_everyday_requests_find_their_tools_with_few_questions() {
+async fn r19_everyday_requests_find_their_tools() {
+    let (right, _, served, report) = judged().await;
+    assert!(right > 0.9 && served > 0.95, "{report}");
+}
+
+#[tokio::test]
+#[ignore = "one request in four is still asked about; `--run-ignored all` shows which"]
+async fn r19_few_everyday_requests_are_asked_about() {
+    let (_, asked, _, report) = judged().await;
+    assert!(asked < 0.2, "{report}");
+}
+
+async fn judged() -> (f64, f64, f64, String) {
     let desk = Desk::new().await;
-    let count = all(&desk.modern()).await;
+    let client = desk.modern();
+    understood(&client).await;
+    let count = all(&client).await;
     let (right, asked, served) =
         (count.share(count.right), count.share(count.asked), count.share(count.served));
     let report = format!("right {right:.3}, asked {asked:.3}, served {served:.3}\n{}", count.wrong);
-    assert!(right > 0.9 && asked < 0.2 && served > 0.95, "{report}");
+    (right, asked, served, report)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::wait_for;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, understood};
 use crate::shelf::{route, whole};
 use crate::yard::{SOON, named, text};
 
@@ -75,6 +75,7 @@ async fn r1_without_its_argument_the_tool_is_named_and_the_argument_asked_for() 
 async fn r7_show_me_my_github_repositories_is_executed() {
     let desk = Desk::new().await;
     for client in [desk.session().await, desk.modern()] {
+        understood(&client).await;
         let answer = route(&client, json!({"task": "Show me my GitHub repositories"})).await;
         assert_eq!(answer["executedTools"], json!(["github__list_repos"]), "{answer}");
         assert_eq!(answer["result"]["repositories"][0]["name"], "gamedev-hub");
@@ -248,6 +249,7 @@ async fn r17_edge_cases_get_a_question_or_an_answer() {
 async fn r1_of_several_steps_the_first_is_routed_and_the_rest_named() {
     let desk = Desk::new().await;
     let client = desk.session().await;
+    understood(&client).await;
     for (task, known, first, rest) in [
         (
             "Find note about AI and add tag #important",
