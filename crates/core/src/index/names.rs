@@ -17,10 +17,13 @@ pub struct Names {
 struct Server {
     /// Each name as its terms, with how surely it means the server.
     names: Vec<(Vec<String>, f32)>,
+    tools: usize,
 }
 
 /// `time` or `memory` in a request mostly means the thing and not the server.
 const COMMON_WORD: f32 = 0.3;
+/// From here on a name says nothing about which tool is meant.
+const MANY_TOOLS: usize = 8;
 /// Words around a product's name in the name of a server.
 const NOISE: [&str; 12] = [
     "mcp", "server", "api", "tool", "tools", "hub", "official", "remote", "local", "client", "service", "my",
@@ -41,7 +44,7 @@ impl Names {
                     known.push((name, sureness));
                 }
             }
-            names.servers.push(Server { names: known });
+            names.servers.push(Server { names: known, tools });
         }
         names
     }
@@ -58,7 +61,9 @@ impl Names {
 
     /// Whether a term is a part of the name of a server that the terms name for sure.
     pub(crate) fn is_naming(&self, term: &str, query: &[String]) -> bool {
-        let names = self.servers.iter().flat_map(|server| &server.names);
+        // The name of a server with few tools says which tool is meant.
+        let large = self.servers.iter().filter(|server| server.tools >= MANY_TOOLS);
+        let names = large.flat_map(|server| &server.names);
         let mut sure = names.filter(|(name, sureness)| *sureness >= 1.0 && name.iter().any(|it| it == term));
         sure.any(|(name, _)| name.iter().all(|it| query.contains(it)))
     }
