@@ -14,9 +14,10 @@ import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from text import digest, normalised, words
+from text import digest, is_set_aside, normalised, words
 
 HERE = Path(__file__).resolve().parent
+MANY_TOOLS = {"seal_tools", "api_bank_train", "apibench", "hammerbench", "bfcl", "toolbench_g1_10k"}
 
 
 def lines(path):
@@ -149,7 +150,7 @@ def read_requests(args, index, forbidden):
     out, dropped, unknown = [], Counter(), Counter()
     seen = set()
 
-    def add(source, key, text, style, lang, negatives=()):
+    def add(source, key, text, style, lang, negatives=(), aside=False):
         text = " ".join(text.split())
         folded = normalised(text)
         if folded in forbidden:
@@ -159,6 +160,8 @@ def read_requests(args, index, forbidden):
         elif (index[key], folded) not in seen:
             seen.add((index[key], folded))
             record = {"tool": index[key], "style": style, "lang": lang, "text": text[:400], "source": source}
+            if aside:
+                record["aside"] = 1
             against = [index[("mcp", n)] for n in negatives if ("mcp", n) in index]
             out.append({**record, "not": against} if against else record)
 
@@ -171,7 +174,7 @@ def read_requests(args, index, forbidden):
         if row["dataset"] == "sgd":
             text = " ".join(text.split("\n")[-3:])
         if row["dataset"] != "toolbench_sambanova" or "[button]" not in text:
-            add(row["dataset"], (row["dataset"], row["tool"]), text, "public", "en")
+            add(row["dataset"], (row["dataset"], row["tool"]), text, "public", "en", aside=is_set_aside(row["query"]))
     for path in sorted(args.data.glob("*.jsonl")):
         for row in lines(path):
             if "tool" not in row:
@@ -230,7 +233,9 @@ def main():
     held = {s for s, g in groups.items() if digest("held out: " + g) % 100 < 8 or g in familiar}
     (HERE / "held_out.txt").write_text("".join(f"{server}\n" for server in sorted(held)), encoding="utf-8")
     for tool in tools:
-        tool["dev"] = int(tool["source"] == "mcp" and tool["server"] in held)
+        # Of the public sets, tools are held out by their ids; of those with few tools, requests alone are.
+        aside = tool["source"] in MANY_TOOLS and is_set_aside(tool["id"])
+        tool["dev"] = int(aside or (tool["source"] == "mcp" and tool["server"] in held))
         tool["group"] = groups.get(tool["server"], "") if tool["source"] == "mcp" else tool["source"]
     catalogs = dev_catalogs(tools, requests, groups, held)
 

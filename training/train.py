@@ -52,7 +52,7 @@ class Sampler:
                 dropped = True
             if "foreign" in without and r["lang"] != "en":
                 dropped = True
-            if open_side[r["tool"]] and not dropped:
+            if open_side[r["tool"]] and not dropped and (args.all or not r.get("aside")):
                 self.of_tool[r["tool"]].append(n)
         rng = np.random.default_rng(args.seed)
         if args.share < 1:
@@ -360,10 +360,11 @@ def arguments():
     p.add_argument("--baselines", action="store_true", help="only measure BM25 and the base model")
     p.add_argument("--name", default="run")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--members", type=int, default=6, help="models to train and average")
+    p.add_argument("--members", type=int, default=5, help="models to train and average")
     p.add_argument("--base-share", type=float, default=0.1, help="share of the base model in the mean, with --all")
     p.add_argument("--steps", type=int, default=220, help="steps of stage two, per member")
     p.add_argument("--seconds", type=int, default=0, help="choose the number of steps to fit this time")
+    p.add_argument("--limit", type=int, default=0, help="begin no further member after so many seconds")
     p.add_argument("--items", type=int, default=768)
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--row-rate", type=float, default=1.0)
@@ -420,7 +421,11 @@ def train_members(trainer):
     start = {k: v.clone() for k, v in model.state().items()}
     results, members = {}, []
     rate, tau, seed = args.rate, args.tau, args.seed
+    began = time.time()
     for number in range(args.members):
+        if members and args.limit and time.time() - began > args.limit:
+            trainer.say(f"{number} members in the time given")
+            break
         # Members that differ a little more than by seed average better.
         args.rate, args.tau = rate * (1.0, 1.3)[number % 2], tau * (1.0, 1.25)[number // 2 % 2]
         torch.manual_seed(seed + number)

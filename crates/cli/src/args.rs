@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man, metadata,
-    remove, route, serve, status,
+    add, audit, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man,
+    metadata, remove, route, run, runs, serve, status,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -54,12 +54,15 @@ pub(crate) enum Command {
     Find(find::Find),
     Describe(describe::Describe),
     Call(call::Call),
+    Run(run::RunWorkflow),
+    Runs(runs::Runs),
     Add(add::Add),
     Remove(remove::Remove),
     Import(import::Import),
     Connect(connect::Connect),
     Login(login::Login),
     Logs(logs::Logs),
+    Audit(audit::Audit),
     Status(status::Show),
     Doctor(doctor::Doctor),
     Metadata(metadata::Metadata),

@@ -3,7 +3,7 @@
 pub(crate) mod arguments; // from words to what the tool's schema wants
 mod content; //              from the answer to what a person sees
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use toolyard_core::tool::{Tool, clean};
 use toolyard_hub::caller::{Answer, Caller, Client};
+use toolyard_hub::config::Stance;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
@@ -19,6 +20,7 @@ use toolyard_hub::live::Snapshot;
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::learn::Waiting;
+use crate::route::person::Person;
 use crate::{output, setup, tools};
 
 /// Run a tool and print what it answers
@@ -34,6 +36,7 @@ use crate::{output, setup, tools};
   echo '{\"zone\": \"UTC\"}' | toolyard call time__current_time -
   toolyard call camera__take_picture --save pictures
 
+What cannot be taken back runs with --yes, or after a yes on a terminal; otherwise the exit code is 3.
 A tool that answers with an error is exit code 1.
 With --json: the tool's whole result: {\"content\", \"structuredContent\", \"isError\"}")]
 pub(crate) struct Call {
@@ -48,6 +51,9 @@ pub(crate) struct Call {
     /// Write pictures, sounds and files that the tool answers with into this folder
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
+    /// Run also what cannot be taken back
+    #[arg(long)]
+    yes: bool,
 }
 
 pub(crate) async fn run(common: &Common, asked: &Call) -> Result<(), Failure> {
@@ -58,6 +64,9 @@ pub(crate) async fn run(common: &Common, asked: &Call) -> Result<(), Failure> {
             Some(arguments) => arguments,
             None => raw(&arguments::read(&tool, &asked.pairs)?),
         };
+        if !asked.yes {
+            confirm(common, hub, (&snapshot, &tool), &arguments)?;
+        }
         let answer = ask(hub, &snapshot, &tool, arguments).await;
         let result = answer.map_err(|error| Failure::new(error.message))?;
         show(common, asked.save.as_deref(), &tool, &result)
@@ -81,6 +90,26 @@ fn whole_arguments(asked: &Call) -> Result<Option<Box<RawValue>>, Failure> {
     Ok(Some(RawValue::from_string(text).expect("it was read")))
 }
 
+/// Has a call confirmed where the configuration asks for that.
+fn confirm(
+    common: &Common,
+    hub: &Hub,
+    (snapshot, tool): (&Snapshot, &Tool),
+    arguments: &RawValue,
+) -> Result<(), Failure> {
+    let ruling = hub.judge(snapshot, tool, Some(arguments), None);
+    if ruling.stance != Stance::Ask {
+        return Ok(());
+    }
+    let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let given = arguments::read_object(arguments.get()).unwrap_or_default();
+    if is_there && !common.json && Person::here().agrees(tool, &given)? {
+        return Ok(());
+    }
+    Err(Failure::open(format!("nothing was run: {}", ruling.reason(tool)))
+        .hint("say the same again with --yes if it is meant"))
+}
+
 /// Calls the tool and shows its progress meanwhile.
 pub(crate) async fn ask(hub: &Hub, snapshot: &Snapshot, tool: &Tool, arguments: Box<RawValue>) -> Answer {
     let client = Client {
@@ -95,7 +124,7 @@ pub(crate) async fn ask(hub: &Hub, snapshot: &Snapshot, tool: &Tool, arguments: 
     params.set("arguments", arguments);
     params.set("_meta", raw(&json!({ "progressToken": 1 })));
     let waiting = Waiting::begin(format!("calling {}", tool.id));
-    let mut call = std::pin::pin!(hub.call(snapshot, tool.id.as_str(), params, &caller));
+    let mut call = std::pin::pin!(hub.call_confirmed(snapshot, tool, params, &caller));
     loop {
         tokio::select! {
             answer = &mut call => return answer,

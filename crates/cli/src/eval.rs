@@ -1,5 +1,6 @@
 //! How well requests find their tools, measured on sets whose right tools are known.
 
+mod arguments; // how right arguments are
 mod bm25; //   the baseline
 mod model; //  what compares meanings
 mod report; // numbers for people and programs
@@ -34,11 +35,18 @@ use yard::Yard;
   toolyard eval --without phrase,phrase-share --json | jq .macro
   toolyard eval --no-library --profile seed
   toolyard eval --model none
+  toolyard eval --arguments
 
 top-1: the first tool is right. recall@5: the share of the needed steps with a right tool among the
 first five. nDCG@10: how early the right tools come. What is acted on depends on the threshold.
 With --json: {\"sets\": [{\"name\", \"tools\", \"queries\", \"top1\", \"recall5\", \"ndcg10\", \"bm25\",
-\"route_us_p50\", \"acted\", \"asked_on_answerable\", \"alternatives\", \"ece\", \"curve\", …}], \"macro\"}")]
+\"route_us_p50\", \"acted\", \"asked_on_answerable\", \"alternatives\", \"ece\", \"curve\", …}], \"macro\"}
+
+--arguments fills in the tool of each request that has one right call. exact: every argument of that call
+is right and nothing else is sent. invented: of everything sent, what the call does not have and is no
+default. An argument is right when case, space, and the form of numbers and dates alone are different, or
+when the set lists it. Dates in words are read as on Tuesday 2026-11-17. With --json each set has
+\"arguments\": {\"calls\", \"valid\", \"exact\", \"argument_recall\", \"argument_precision\", \"invented\"}")]
 pub(crate) struct Eval {
     /// Sets and fleets [default: ../shared/eval ../shared/fleet]
     #[arg(value_name = "FOLDER")]
@@ -61,6 +69,9 @@ pub(crate) struct Eval {
     /// Without these signals, to see what they are worth
     #[arg(long, value_name = "SIGNAL", value_delimiter = ',')]
     without: Vec<String>,
+    /// Measure how right arguments are when the tool is given, instead of which tool is found
+    #[arg(long)]
+    arguments: bool,
 }
 
 /// How tools are ranked.
@@ -89,8 +100,13 @@ const MOST: usize = 10;
 const USUAL: [&str; 2] = ["../shared/eval", "../shared/fleet"];
 
 pub(crate) fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
-    let way = Way::of(asked)?;
     let found = sets::find(&folders(asked)?)?;
+    if asked.arguments {
+        let all = found.iter().map(|folder| arguments::measure(folder, asked.limit));
+        let all: Vec<_> = all.collect::<Result<_, Failure>>()?;
+        return arguments::report(common, &all);
+    }
+    let way = Way::of(asked)?;
     let bar = Bar::new();
     let mut all = Vec::with_capacity(found.len());
     for (at, folder) in found.iter().enumerate() {

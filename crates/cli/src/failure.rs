@@ -40,6 +40,11 @@ impl Failure {
         Self { exit: 2, ..Self::new(message) }
     }
 
+    /// A question is open.
+    pub(crate) fn open(message: impl Into<String>) -> Self {
+        Self { exit: 3, ..Self::new(message) }
+    }
+
     /// Ends with an exit code; the output has already said why.
     pub(crate) fn silent(exit: u8) -> Self {
         Self { exit, ..Self::new("") }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use toolyard_core::tool::clean;
-use toolyard_hub::clients::{self, Addition, Client, Os, Plan, Receipt};
+use toolyard_hub::clients::{self, Addition, Client, Os, Receipt, Takeover};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -95,7 +95,7 @@ fn consents() -> bool {
     read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-fn words(plan: &Plan, settings: &Settings) -> String {
+fn words(plan: &Takeover, settings: &Settings) -> String {
     let mut text = String::new();
     if plan.additions.is_empty() {
         text += "There is nothing to take over.\n";
@@ -138,8 +138,8 @@ fn row(addition: &Addition) -> Vec<Cell> {
     ]
 }
 
-fn to_json(plan: &Plan, settings: &Settings, receipt: Option<&Receipt>) -> Value {
-    let from = |source: &clients::Source| json!({ "client": source.client.name(), "file": source.path, "name": source.name });
+fn to_json(plan: &Takeover, settings: &Settings, receipt: Option<&Receipt>) -> Value {
+    let from = |source: &clients::Mention| json!({ "client": source.client.name(), "file": source.path, "name": source.name });
     json!({
         "file": settings.path,
         "additions": plan.additions.iter().map(|addition| json!({

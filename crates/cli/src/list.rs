@@ -52,7 +52,7 @@ fn show(hub: &Hub, asked: &List, common: &Common) -> Result<(), Failure> {
         .filter(|status| asked.server.as_ref().is_none_or(|only| status.name == *only))
         .map(|status| {
             let tools = snapshot.catalog.of_server(&status.name).iter();
-            Shelf { tools: tools.filter(|tool| hub.permits(tool)).collect(), status }
+            Shelf { tools: tools.filter(|tool| hub.permits(&snapshot, tool)).collect(), status }
         })
         .collect();
     let (known, failed): (Vec<_>, Vec<_>) = shelves.into_iter().partition(|it| it.status.tools.is_some());

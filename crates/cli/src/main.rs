@@ -15,12 +15,15 @@ mod list; //        every tool
 mod find; //        tools by words
 mod describe; //    one tool
 mod call; //        run a tool
+mod run; //         run a workflow
+mod runs; //        runs of workflows
 mod add; //         one more server
 mod remove; //      one server less
 mod import; //      servers of other clients
 mod connect; //     Toolyard in other clients
 mod login; //       a person's consent
 mod logs; //        what a server said on stderr
+mod audit; //       what was called
 mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
 mod metadata; //    what is known of tools, as files
@@ -101,12 +104,15 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Find(asked)) => find::run(&common, &asked).await,
         Some(Command::Describe(asked)) => describe::run(&common, &asked).await,
         Some(Command::Call(asked)) => call::run(&common, &asked).await,
+        Some(Command::Run(asked)) => run::run(&common, &asked).await,
+        Some(Command::Runs(asked)) => runs::run(&common, &asked).await,
         Some(Command::Add(asked)) => add::run(&common, &asked),
         Some(Command::Remove(asked)) => remove::run(&common, &asked),
         Some(Command::Import(asked)) => import::run(&common, &asked),
         Some(Command::Connect(asked)) => connect::run(&common, &asked),
         Some(Command::Login(asked)) => login::run(&common, &asked).await,
         Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
+        Some(Command::Audit(asked)) => audit::run(&common, &asked),
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
         Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,

@@ -1,16 +1,19 @@
 //! A wish in plain words: finds the tool, and runs it when that is sure.
 
 mod explain; // why this tool, and why not the others
-mod person; //  questions on a terminal
+pub(crate) mod person; //  questions on a terminal
+mod steps; //   wishes of several steps
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::route::{self, Decision, Intent, Verdict};
-use toolyard_core::tool::{Tool, clean};
-use toolyard_hub::config::Config;
+use toolyard_core::fill::{Argument, Form, Source, Wish, fill};
+use toolyard_core::route::{Decision, Verdict};
+use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_hub::clock;
+use toolyard_hub::config::{Config, Stance};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
@@ -26,18 +29,22 @@ use person::Person;
 /// Say what you want: finds the tool and runs it, or asks
 ///
 /// Runs the tool that is meant when that is sure enough. Otherwise it asks: on a terminal you choose by number,
-/// elsewhere the question is printed. What a tool cannot take back is run only with `--yes` or after you agreed.
+/// elsewhere the question is printed. Arguments come from your words; those given with `--arg` win. What a tool cannot
+/// take back is run only with `--yes` or after you agreed. A wish of several steps becomes a workflow; `--dry-run`
+/// shows its plan.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  toolyard route search my notes for the garden --arg query=garden
+  toolyard route search my notes for the garden
   toolyard route --explain --dry-run \"find my notes about the garden\"
   toolyard route \"search notes\" --server notes --arg query=garden
   toolyard route --json \"delete the old plan\" | jq .question
+  toolyard route --dry-run \"find my note about the garden and add the tag home\"
 
 Exit codes: 0 it ran, 1 it failed or no tool fits, 2 it was asked wrongly, 3 a question is open.
 With --json: {\"verdict\": \"act\" | \"ask\" | \"abstain\", \"ran\", \"confidence\", \"tool\",
 \"arguments\", \"missing\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
-\"reasons\"}], \"result\"}; with --explain also \"intent\", \"judgement\", and \"signals\" of each tool")]
+\"reasons\"}], \"result\"}; of several steps what `toolyard run` prints; with --explain also
+\"argumentSources\", \"intent\", \"judgement\", and \"signals\" of each tool")]
 pub(crate) struct Route {
     /// What you want, in your own words
     #[arg(required = true, value_name = "WORDS")]
@@ -81,6 +88,7 @@ enum Open {
 
 /// A decision on its way to a call.
 struct Way<'a> {
+    hub: &'a Hub,
     config: Arc<Config>,
     task: String,
     snapshot: Arc<Snapshot>,
@@ -88,6 +96,8 @@ struct Way<'a> {
     /// The tool that is meant, once that is settled.
     tool: Option<&'a Tool>,
     arguments: Map<String, Value>,
+    /// The arguments that words became.
+    sources: Vec<Argument>,
     open: Open,
 }
 
@@ -101,15 +111,20 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
         let wanted = Wanted { preferred_server: asked.server.as_deref(), ..Wanted::plain(&task) };
+        if let Some(done) = steps::run(common, asked, hub, (&snapshot, wanted)).await {
+            return done;
+        }
         let decision = hub.decide(&snapshot, &wanted).await;
         let shown = Arc::clone(&snapshot);
         let mut way = Way {
+            hub,
             config: hub.config(),
             task,
             snapshot,
             decision,
             tool: None,
             arguments: Map::new(),
+            sources: Vec::new(),
             open: Open::Nothing,
         };
         begin(&shown, asked, &mut way)?;
@@ -143,22 +158,37 @@ fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result
 /// Settles which tool it is, and finds what is open then.
 fn take<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>, tool: &'s Tool) -> Result<(), Failure> {
     way.tool = Some(tool);
-    way.arguments = match &asked.args {
+    let given = match &asked.args {
         Some(text) => arguments::read_object(text)?,
         None => arguments::given(tool, &asked.pairs)?,
     };
+    let wish = Wish { task: &way.task, given: &given, earlier: &[], now: clock::now() };
+    let filled = fill(&Form::of(tool), &wish);
+    // What is not sure and would stay is left to the person.
+    let is_harmless = effect(snapshot, tool) == Effect::Read;
+    let sure = filled.arguments.into_iter().filter(|it| is_harmless || !it.is_doubtful());
+    way.sources = sure.filter(|it| it.source != Source::Given).collect();
+    way.arguments = given;
+    for argument in &way.sources {
+        way.arguments.insert(argument.name.clone(), argument.value.clone());
+    }
     let missing: Vec<String> = arguments::missing(tool, &way.arguments).map(arguments::described).collect();
     way.open = match missing.is_empty() {
         false => Open::Missing(missing),
-        true if destroys(snapshot, tool, &way.decision.intent) && !asked.yes => Open::Consent,
+        true if is_asked_about(snapshot, way, tool) && !asked.yes => Open::Consent,
         true => Open::Nothing,
     };
     Ok(())
 }
 
-fn destroys(snapshot: &Snapshot, tool: &Tool, intent: &Intent) -> bool {
+fn effect(snapshot: &Snapshot, tool: &Tool) -> Effect {
     let known = snapshot.catalog.position(tool.id.as_str());
-    known.is_none_or(|position| route::destroys(snapshot.index(), position, intent))
+    known.map_or(Effect::Destroy, |position| snapshot.index().knowledge.of(position).effect)
+}
+
+fn is_asked_about(snapshot: &Snapshot, way: &Way<'_>, tool: &Tool) -> bool {
+    let arguments = raw(&way.arguments);
+    way.hub.judge(snapshot, tool, Some(&arguments), Some(&way.decision.intent)).stance == Stance::Ask
 }
 
 /// Asks the person at the terminal for what is open.
@@ -181,15 +211,12 @@ fn settle<'s>(
             pairs.push(format!("{}={text}", parameter.name));
         }
         let filled = arguments::given(tool, &pairs)?;
-        // What was given as one object stays as it was given.
+        // What is known already stays as it is.
         for (key, value) in filled {
             way.arguments.entry(key).or_insert(value);
         }
-        way.open = if destroys(snapshot, tool, &way.decision.intent) && !asked.yes {
-            Open::Consent
-        } else {
-            Open::Nothing
-        };
+        way.open =
+            if is_asked_about(snapshot, way, tool) && !asked.yes { Open::Consent } else { Open::Nothing };
     }
     if let Open::Consent = way.open
         && person.agrees(tool, &way.arguments)?
@@ -228,7 +255,7 @@ async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> R
 }
 
 /// Writes a call as it would be typed.
-fn said(tool: &Tool, arguments: &Map<String, Value>) -> String {
+pub(crate) fn said(tool: &Tool, arguments: &Map<String, Value>) -> String {
     let given = arguments.iter().map(|(key, value)| {
         let plain = value.as_str().filter(|text| !text.contains(|c: char| c.is_whitespace() || c == '"'));
         format!(" {key}={}", plain.map_or_else(|| value.to_string(), str::to_owned))
@@ -313,6 +340,7 @@ fn report(asked: &Route, way: &Way<'_>) -> Value {
         "alternatives": explain::alternatives(way, asked.explain),
     });
     if asked.explain {
+        report["argumentSources"] = json!(way.sources);
         report["intent"] = json!(way.decision.intent);
         report["judgement"] = json!(way.decision.judgement);
     }

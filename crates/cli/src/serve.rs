@@ -90,6 +90,11 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
         let (hub, serving, path) = (Arc::clone(&hub), serving.clone(), source.path.clone());
         async move { hub.report_status(&serving, path).await }
     });
+    // What an earlier hub left half done is not left to chance.
+    let resuming = tokio::spawn({
+        let hub = Arc::clone(&hub);
+        async move { hub.resume().await }
+    });
     let reloading = tokio::spawn(reload(Arc::clone(&hub), common, surface, watch));
     let outcome = match listener {
         Some(listener) => {
@@ -98,7 +103,7 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
         }
         None => over_stdio(reception).await,
     };
-    for task in [status, reloading] {
+    for task in [status, reloading, resuming] {
         task.abort();
         let _ = task.await;
     }

@@ -56,7 +56,8 @@ fn main() {
         let knowledge = Knowledge::gather(&catalog, Some(Library::builtin()), &[], |_| None);
         let index = Index::new(&catalog, knowledge);
         let built = start.elapsed();
-        let sense = Sense { tools: numbers(catalog.len()), phrases: numbers(catalog.len()) };
+        let [tools, phrases, sentences] = [0; 3].map(|_| numbers(catalog.len()));
+        let sense = Sense { tools, phrases, sentences };
         let routed = times(|task| decide(&index, &catalog, task, &sense));
         let words = times(|task| index.words.search(task, 5).len());
         let (p50, p95, plain) = (middle(&routed), routed[routed.len() * 95 / 100], middle(&words));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::tool::{Tool, ToolId};
+use crate::tool::{Effect, Hints, Tool, ToolId};
 
 pub use problem::{Problem, Severity};
 
@@ -38,6 +38,21 @@ pub struct Bounds {
     pub nesting: usize,
 }
 
+/// So many tools with a warning each say nothing about any of them.
+const CRIES: usize = 5;
+
+/// Takes the warnings of a server back that warns of every change it can make. What destroys by its name stays.
+fn disregard_warnings(tools: &mut [Tool]) {
+    if tools.iter().filter(|tool| tool.effect != Effect::Read).count() < CRIES {
+        return;
+    }
+    for tool in tools.iter_mut().filter(|tool| tool.effect == Effect::Destroy) {
+        if Effect::infer(&tool.name, Hints::default()) != Effect::Destroy {
+            tool.effect = Effect::Write;
+        }
+    }
+}
+
 /// Every tool we know, ordered by server and then as each server lists them.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
@@ -60,11 +75,16 @@ impl Catalog {
                 tools.truncate(bounds.tools);
                 problems.push(Problem::too_many(&server, bounds.tools, cut));
             }
+            let mut warns_of_all = true;
             for definition in tools {
-                let admitted = admit::admit(&server, definition, bounds, &mut problems);
-                if let Some(problem) = admitted.and_then(|tool| catalog.insert(tool).err()) {
-                    problems.push(problem);
-                }
+                let Some((tool, hints)) = admit::admit(&server, definition, bounds, &mut problems) else {
+                    continue;
+                };
+                warns_of_all &= tool.effect == Effect::Read || hints.destructive == Some(true);
+                problems.extend(catalog.insert(tool).err());
+            }
+            if warns_of_all {
+                disregard_warnings(&mut catalog.tools[start..]);
             }
             let end = catalog.tools.len();
             match catalog.servers.last_mut() {

@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::Related;
 use crate::metadata::Knowledge;
 
-pub use meaning::{Meaning, Part, Sense, parts, tool_text};
+pub use meaning::{Meaning, Part, Sense, asked, parts, tool_text};
 pub use names::Names;
 pub use phrases::Phrases;
 pub use words::{Hit, Words};

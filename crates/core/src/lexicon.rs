@@ -245,7 +245,7 @@ fn ends(word: &str) -> impl Iterator<Item = usize> {
 }
 
 /// The form in which words of the lexicon and of requests are compared.
-fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     fold(text).to_lowercase()
 }
 

@@ -5,8 +5,13 @@
 pub mod tool; //     one tool, and the name it goes by
 pub mod text; //     words and terms, as they are compared
 pub mod catalog; //  every tool we know, as one immutable value
+pub mod hazard; //   what one call would do to the world
 pub mod lexicon; //  what words mean in many languages
+pub mod task; //     the requests that a task is made of
 pub mod metadata; // what is known of a tool beyond its listing
 pub mod embed; //    text to vector, with the encoder inside
 pub mod index; //    words, phrasings and names over the catalog
 pub mod route; //    a request becomes a decision, with reasons
+pub mod fill; //     the words of a request become the arguments of a tool
+pub mod plan; //     a checked graph of tool calls
+pub mod run; //      a plan in motion: what to call next

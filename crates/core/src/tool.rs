@@ -16,9 +16,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 pub use clean::clean;
+pub(crate) use effect::names_destruction;
 pub use effect::{Effect, Hints};
-pub use id::ToolId;
+pub use id::{BadToolId, ToolId};
 pub use parameter::Parameter;
+pub(crate) use parameter::remarks;
 
 /// One tool of one server.
 #[derive(Clone, Debug)]

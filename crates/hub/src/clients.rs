@@ -22,7 +22,7 @@ use crate::config;
 pub use backup::{Receipt, Restored, undo};
 pub use connect::{Connected, Entry, connect, connected};
 pub use form::read;
-pub use import::{Addition, Plan, Same, Source, apply, plan};
+pub use import::{Addition, Mention, Same, Takeover, apply, plan};
 pub use places::{Os, locations, project_location};
 
 /// A program that uses MCP servers.

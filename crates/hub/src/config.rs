@@ -10,6 +10,7 @@ mod check;
 mod server;
 mod resolve;
 mod shown;
+mod page;
 pub mod edit;
 #[cfg(test)]
 mod tests;
@@ -19,12 +20,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
-pub(crate) use document::{dialect, sentence};
+pub(crate) use document::{dialect, read_bytes, sentence};
 pub(crate) use expand::variable_for;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
+pub(crate) use page::Page;
 pub use raw::schema;
 
 /// The name of the settings file.
@@ -46,7 +49,7 @@ pub fn load(
     folders: &Folders,
 ) -> Result<Config, Vec<Mistake>> {
     let whole_file = |message: String| vec![Mistake::whole_file(path, message, None)];
-    let bytes = document::read_bytes(path).map_err(|error| whole_file(format!("cannot be read: {error}")))?;
+    let bytes = read_bytes(path).map_err(|error| whole_file(format!("cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
         whole_file(format!("is not UTF-8 text (line {line})"))
@@ -93,15 +96,25 @@ pub fn default(folders: &Folders) -> Config {
         routing: Routing::default(),
         tiers: Vec::new(),
         skills: BTreeMap::new(),
-        policy: Policy { deny: Vec::new(), allow: Vec::new(), rate_limits: Vec::new() },
+        policy: Policy::default(),
+        audit: Audit::default(),
         serve: Serve::default(),
         store: Store { folder: folders.data.clone() },
-        metadata: Vec::from_iter(Some(folders.config.join(METADATA)).filter(|it| it.is_dir())),
+        metadata: beside(&folders.config, METADATA),
+        workflows: beside(&folders.config, WORKFLOWS),
     }
 }
 
 /// The folder beside a settings file in which a person may write about tools.
 pub(crate) const METADATA: &str = "metadata";
+
+/// The folder beside a settings file in which a person may write workflows.
+pub(crate) const WORKFLOWS: &str = "workflows";
+
+/// Returns the folder of that name where there is one. Most people have none, which is no mistake.
+fn beside(folder: &Path, name: &str) -> Vec<PathBuf> {
+    Vec::from_iter(Some(folder.join(name)).filter(|it| it.is_dir()))
+}
 
 /// Some editors begin a text with it; JSON does not know it.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -155,12 +168,16 @@ pub struct Config {
     pub skills: BTreeMap<String, Skill>,
     /// What may be called.
     pub policy: Policy,
+    /// What is written down about calls.
+    pub audit: Audit,
     /// How clients reach the hub.
     pub serve: Serve,
     /// Where the hub keeps what it learnt.
     pub store: Store,
     /// Files, or folders of files, in which a person wrote about tools.
     pub metadata: Vec<PathBuf>,
+    /// Files, or folders of files, with workflows of a person.
+    pub workflows: Vec<PathBuf>,
 }
 
 /// One upstream server.
@@ -247,6 +264,8 @@ pub struct Limits {
     pub name_chars: usize,
     /// Characters of a tool's description.
     pub description_chars: usize,
+    /// Calls under way at the same time.
+    pub concurrency: usize,
 }
 
 impl Default for Limits {
@@ -260,6 +279,7 @@ impl Default for Limits {
             pages: 100,
             name_chars: 128,
             description_chars: 16_384,
+            concurrency: 32,
         }
     }
 }
@@ -401,7 +421,7 @@ pub struct Skill {
 }
 
 /// What may be called.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policy {
     /// Globs over `server__tool` that are refused.
     pub deny: Vec<String>,
@@ -409,6 +429,53 @@ pub struct Policy {
     pub allow: Vec<String>,
     /// Calls per minute, by glob over `server__tool`.
     pub rate_limits: Vec<(String, u32)>,
+    /// Whether every call that does more than read is refused.
+    pub read_only: bool,
+    /// What happens before a call; the first that fits decides.
+    pub rules: Vec<Rule>,
+}
+
+/// What happens before calls of some tools. An empty list fits everything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Globs over `server__tool`.
+    pub tools: Vec<String>,
+    /// Servers by name.
+    pub servers: Vec<String>,
+    /// What the call does to the world.
+    pub effects: Vec<Effect>,
+    /// What happens.
+    pub then: Stance,
+}
+
+/// What happens before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stance {
+    /// It runs.
+    Allow,
+    /// It runs when it was confirmed.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// What is written down about calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// Whether calls are written down.
+    pub enabled: bool,
+    /// Whether the values of their arguments are.
+    pub values: bool,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Files that are kept.
+    pub files: usize,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { enabled: true, values: false, file_bytes: 8 * 1024 * 1024, files: 4 }
+    }
 }
 
 /// Which tools a client sees.
@@ -462,6 +529,8 @@ pub struct Serve {
     pub concurrency: usize,
     /// Shorter schemas and texts in `tools/list`.
     pub compact: bool,
+    /// Bytes of a result that `smart_route` and `call_tool` return at once.
+    pub result_bytes: usize,
 }
 
 impl Default for Serve {
@@ -475,6 +544,7 @@ impl Default for Serve {
             body_bytes: 4 * 1024 * 1024,
             concurrency: 256,
             compact: false,
+            result_bytes: 64 * 1024,
         }
     }
 }

@@ -10,11 +10,13 @@ use tokio::task::JoinSet;
 use toolyard_core::metadata::Sidecar;
 use toolyard_core::tool::Tool;
 
+use crate::audit::Audit;
 use crate::caller::{Caller, Client, Era};
-use crate::config::{Config, Surface, Transport};
+use crate::config::{Config, Mistake, Stance, Surface, Transport};
+use crate::journal::Journal;
 use crate::live::{Live, Snapshot};
 use crate::meaning::Meanings;
-use crate::policy::{Policy, Refusal};
+use crate::policy::{Gate, Policy};
 use crate::process::Nursery;
 use crate::routing::Memory;
 use crate::seal::Seal;
@@ -22,13 +24,20 @@ use crate::sidecars;
 use crate::store::{self, ServerStatus, Status, Store};
 use crate::upstream::{Audience, Changes, Failure, News, State, Surroundings, Upstream};
 use crate::vault::{Keyring, Vault};
+use crate::workflows::Template;
 
 mod board; //  what servers offer, written by one task
 mod call; //   one call of one tool
 mod decide; // which tool is meant
+mod execute; // runs of workflows
+mod plan; //   several steps from words
+mod workflow; // templates, called like tools
 
 use board::{Board, Written, write_down};
-pub(crate) use call::{Trouble, failed_call, forward, wants_input};
+pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, wants_input};
+pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
+pub use plan::{Doubt, Errand, Lack, Planned, Prospect};
+pub use workflow::question;
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
 const LEARNING_TURN: Duration = Duration::from_secs(2);
@@ -59,8 +68,11 @@ pub enum Learning {
 #[derive(Debug)]
 pub struct Hub {
     /// Closes state that travels through clients.
-    pub seal: Seal,
+    pub seal: Arc<Seal>,
     store: Arc<Store>,
+    audit: Audit,
+    gate: Gate,
+    journal: Arc<Journal>,
     around: Surroundings,
     options: Options,
     live: Live,
@@ -83,6 +95,10 @@ struct Settings {
     number: u64,
     /// What is wrong with what a person wrote about tools.
     metadata_problems: Arc<[String]>,
+    /// Workflows that can be called like tools.
+    templates: Arc<[Template]>,
+    /// What is wrong with files of workflows.
+    workflow_mistakes: Arc<[Mistake]>,
     /// Second connections, in the session era, to servers that speak both.
     companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
@@ -119,13 +135,19 @@ impl Hub {
             since: Instant::now(),
             number: 0,
             metadata_problems: Arc::new([]),
+            templates: Arc::new([]),
+            workflow_mistakes: Arc::new([]),
             companions: BTreeMap::new(),
         };
         let memory = Arc::new(Memory::default());
         memory.measures.load(store.measured());
+        let seal = Arc::new(Seal::open(&folder));
         let hub = Arc::new(Self {
-            seal: Seal::open(&folder),
+            audit: Audit::new(&folder, Arc::clone(&seal)),
+            gate: Gate::default(),
+            seal,
             store: Arc::clone(&store),
+            journal: Journal::new(&folder),
             live,
             board: Arc::clone(&board),
             memory: Arc::clone(&memory),
@@ -151,9 +173,10 @@ impl Hub {
         let mut upstreams = BTreeMap::new();
         let mut fresh = Vec::new();
         let (own, metadata_problems) = own_metadata(&config);
+        let (templates, workflow_mistakes) = workflow::offered(&config);
         {
             let mut written = self.board.written.lock().expect("no holder panics");
-            let mut next = Written { own, ..Written::default() };
+            let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
             for (name, server) in &config.servers {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
@@ -202,6 +225,8 @@ impl Hub {
             since: Instant::now(),
             number: old.number + 1,
             metadata_problems: metadata_problems.into(),
+            templates,
+            workflow_mistakes,
             companions: BTreeMap::new(),
         };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
@@ -291,15 +316,19 @@ impl Hub {
     }
 
     /// Whether clients may see a tool.
-    pub fn permits(&self, tool: &Tool) -> bool {
-        let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
-        policy.permits(tool.id.as_str()).is_ok()
+    pub fn permits(&self, snapshot: &Snapshot, tool: &Tool) -> bool {
+        let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        self.policy().permits(tool, effect)
     }
 
-    /// Counts a call and says whether it may be made.
-    pub(crate) fn admit(&self, tool: &str) -> Result<(), Refusal> {
-        let policy = Arc::clone(&self.settings.read().expect("no holder panics").policy);
-        policy.admit(tool, Instant::now())
+    /// Whether a tool is asked about before every call, whatever its arguments are.
+    pub(crate) fn asks_before(&self, snapshot: &Snapshot, tool: &Tool) -> bool {
+        let effect = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        self.policy().decide(tool.id.as_str(), &tool.server, effect).0 == Stance::Ask
+    }
+
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.settings.read().expect("no holder panics").policy)
     }
 
     /// Returns what is known of each server, for people.
@@ -409,6 +438,7 @@ impl Hub {
         while stopping.join_next().await.is_some() {}
         self.meanings.close().await;
         keep_fresh(&self.memory, &self.store);
+        self.audit.close();
     }
 }
 

@@ -4,13 +4,14 @@
 //! the bytes that came in, so unknown fields, key order and number formats survive.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A request id, compared by its JSON text.
@@ -264,7 +265,7 @@ fn push_single_line(line: &mut String, json: &str) {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    Value::from(text).to_string()
 }
 
 /// Turns a value into raw JSON.
@@ -373,6 +374,25 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
+/// Writes arguments in one way, whatever their order and layout: a model repeats them by heart.
+pub(crate) fn canonical(arguments: &RawValue) -> String {
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Object(members) => {
+                let members: BTreeMap<String, Value> =
+                    members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+                Value::Object(members.into_iter().collect())
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        }
+    }
+    match serde_json::from_str(arguments.get()) {
+        Ok(value) => sorted(value).to_string(),
+        Err(_) => arguments.get().to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,5 +464,16 @@ mod tests {
                 prop_assert!(Message::parse(message.to_line().as_bytes()).is_ok());
             }
         }
+    }
+
+    #[test]
+    fn c3_order_and_layout_of_arguments_do_not_matter_and_their_values_do() {
+        let canonical = |text: &str| canonical(&RawValue::from_string(text.to_owned()).unwrap());
+        assert_eq!(
+            canonical(r#"{"b": [1, {"y":2,"x":1}], "a": "é"}"#),
+            canonical(r#"{"a":"\u00e9","b":[1,{"x":1,"y":2}]}"#)
+        );
+        assert_ne!(canonical(r#"{"a": 1}"#), canonical(r#"{"a": "1"}"#));
+        assert_ne!(canonical(r#"{"a": [1, 2]}"#), canonical(r#"{"a": [2, 1]}"#));
     }
 }

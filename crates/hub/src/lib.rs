@@ -4,6 +4,7 @@ pub mod jsonrpc; //  messages, payloads kept raw
 pub mod frame; //    lines from a stream that is not to be trusted
 pub mod config; //   what the settings file means
 pub mod clients; //  other programs' settings: import and connect
+pub mod clock; //    what time it is here
 pub mod process; //  children and all their descendants
 pub mod seal; //     state that travels through clients
 pub mod vault; //    secrets on disk
@@ -11,10 +12,13 @@ pub mod oauth; //    logins at HTTP servers
 pub mod caller; //   who asked, and how to reach them
 pub mod upstream; // one server: reach, supervise, list
 pub mod sidecars; // what a person wrote about tools
+pub mod workflows; // templates that a person wrote
 pub mod routing; //  what a decision depends on, and decisions remembered
 pub mod store; //    what was learnt, across restarts
+pub mod journal; //  workflows under way, written before anything happens
 pub mod live; //     the catalog as it is now
 pub mod meaning; //  what texts mean, as vectors
 pub mod policy; //   what may be called, how often
+pub mod audit; //    what was called, and how it ended
 pub mod hub; //      all of it behind one name
 pub mod serve; //    clients over stdio and HTTP

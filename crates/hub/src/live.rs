@@ -1,13 +1,14 @@
 //! The catalog as it is now. One writer; a request keeps the snapshot that it began with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog, Problem};
 use toolyard_core::index::Index;
-use toolyard_core::metadata::{Knowledge, Library, Sidecar};
+use toolyard_core::metadata::{Facts, Knowledge, Library, Sidecar};
+use toolyard_core::tool::Tool;
 
 use crate::config::Limits;
 use crate::jsonrpc::Fields;
@@ -26,6 +27,8 @@ pub struct Snapshot {
     pub number: u64,
     own: Arc<[Sidecar]>,
     index: OnceLock<Index>,
+    /// What is known of the tools of a server, where that was asked before there is an index.
+    facts: Mutex<HashMap<Arc<str>, Arc<[Facts]>>>,
 }
 
 impl Snapshot {
@@ -48,7 +51,7 @@ impl Snapshot {
         });
         let (catalog, problems) = Catalog::gather(advertised);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        Self { catalog, listings, problems, number, own, index: OnceLock::new() }
+        Self { catalog, listings, problems, number, own, index: OnceLock::new(), facts: Mutex::default() }
     }
 
     /// Returns what requests are compared with, made on first use.
@@ -66,6 +69,26 @@ impl Snapshot {
             let knowledge = Knowledge::gather(&self.catalog, Some(Library::builtin()), &self.own, version);
             Index::new(&self.catalog, knowledge)
         })
+    }
+
+    /// Returns what is known of a tool. Who never searches does not wait for an index.
+    pub fn facts(&self, tool: &Tool) -> Option<Facts> {
+        if let Some(index) = self.index.get() {
+            return self.catalog.position(tool.id.as_str()).map(|at| index.knowledge.of(at).clone());
+        }
+        let known = self.facts.lock().expect("no holder panics").get(&tool.server).cloned();
+        let known = known.unwrap_or_else(|| {
+            let listing = self.listings.get(&tool.server);
+            let info = listing.and_then(|it| Fields::parse(it.info.as_deref()).ok());
+            let version = info.and_then(|info| info.text("version"));
+            let sources = (Some(Library::builtin()), &*self.own);
+            let made: Arc<[Facts]> =
+                Knowledge::of_server(&self.catalog, sources, &tool.server, version.as_deref()).into();
+            let mut facts = self.facts.lock().expect("no holder panics");
+            Arc::clone(facts.entry(Arc::clone(&tool.server)).or_insert(made))
+        });
+        let at = self.catalog.of_server(&tool.server).iter().position(|other| other.id == tool.id)?;
+        known.get(at).cloned()
     }
 
     /// Whether the index was made already.

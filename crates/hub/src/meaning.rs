@@ -280,17 +280,17 @@ impl Meanings {
 fn sensed(
     now: &Published,
     snapshot: &Snapshot,
-    request: &Embedding,
+    request: &[Embedding],
     search: &SemanticSearch,
 ) -> Option<Sense> {
     let mut sense = now.sense(snapshot, request)?;
     if let Some(share) = search.similarity_threshold {
-        let similarity = |(tool, phrase): (&f32, &f32)| tool.max(*phrase);
-        let all: Vec<f32> = sense.tools.iter().zip(&sense.phrases).map(similarity).collect();
+        let similarity = |(tool, sentence): (&f32, &f32)| tool.max(*sentence);
+        let all: Vec<f32> = sense.tools.iter().zip(&sense.sentences).map(similarity).collect();
         let nearest = all.iter().copied().fold(0.0_f32, f32::max);
         let least = nearest * share as f32;
         for (at, _) in all.iter().enumerate().filter(|(_, similarity)| **similarity < least) {
-            (sense.tools[at], sense.phrases[at]) = (0.0, 0.0);
+            (sense.tools[at], sense.phrases[at], sense.sentences[at]) = (0.0, 0.0, 0.0);
         }
     }
     Some(sense)

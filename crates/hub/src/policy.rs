@@ -1,21 +1,30 @@
-//! What may be called, and how often.
+//! What may be called: the rules of a configuration, and what is kept count of.
+//!
+//! Rules are read from top to bottom and the first that fits decides. Without one, what destroys is asked
+//! about and everything else runs.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+mod breaker; // servers that fail are left alone for a while
+mod gate; //    what is counted: calls per minute, calls at once, failures in a row
 
-use crate::config;
+use std::time::Duration;
+
+use toolyard_core::hazard::Hazard;
+use toolyard_core::tool::{Effect, Tool};
+
+use crate::config::{self, Stance};
+
+pub(crate) use gate::{Ended, Gate};
 
 /// Why a call is not made.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The configuration forbids the tool.
+    /// The configuration forbids the call.
     #[error("tool `{tool}` is not allowed here: `policy.{rule}` in the configuration decides that")]
     Forbidden {
         /// The tool.
         tool: String,
-        /// `deny` or `allow`.
-        rule: &'static str,
+        /// The rule as the configuration names it: `deny`, `allow`, `readOnly` or `rules[0]`.
+        rule: String,
     },
     /// The tool was called too often.
     #[error(
@@ -29,51 +38,119 @@ pub enum Refusal {
         /// Seconds until the next call is allowed.
         wait: u64,
     },
+    /// The server has as many calls as it may have, and none of them ended in time.
+    #[error(
+        "server `{server}` has {limit} calls under way, which is its limit, and none ended within {waited:?}; \
+         try again when they are done, or raise `limits.concurrency`"
+    )]
+    Busy {
+        /// The server.
+        server: String,
+        /// Calls at the same time.
+        limit: usize,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The server failed again and again and is left alone for a while.
+    #[error(
+        "server `{server}` failed {failures} times in a row and is left alone for now; try again in {wait} s"
+    )]
+    Resting {
+        /// The server.
+        server: String,
+        /// Failures in a row.
+        failures: u32,
+        /// Seconds until it is tried again.
+        wait: u64,
+    },
 }
 
-/// The rules of a configuration, and what was called lately.
+/// What is to happen before a call, and what decides that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// What is to happen.
+    pub stance: Stance,
+    /// The rule that decides, as the configuration names it; `None` where none fits.
+    pub rule: Option<String>,
+    /// What the call would do.
+    pub hazard: Hazard,
+}
+
+impl Ruling {
+    /// Says why the call is refused, when it is.
+    pub fn refusal(&self, tool: &Tool) -> Option<Refusal> {
+        let rule = self.rule.clone().filter(|_| self.stance == Stance::Deny)?;
+        Some(Refusal::Forbidden { tool: tool.id.as_str().to_owned(), rule })
+    }
+
+    /// Says why it is asked before the call, in the words of a sentence.
+    pub fn reason(&self, tool: &Tool) -> String {
+        let id = tool.id.as_str();
+        match (&self.hazard.sign, self.hazard.effect, &self.rule) {
+            (Some(sign), _, _) => format!("{id} removes something or cannot be undone: {sign}."),
+            (None, Effect::Destroy, _) => format!("{id} removes something or cannot be undone."),
+            (None, Effect::Write | Effect::Read, Some(rule)) => {
+                format!("`policy.{rule}` asks before {id} is called.")
+            }
+            (None, Effect::Write | Effect::Read, None) => format!("{id} changes something."),
+        }
+    }
+}
+
+/// The rules of a configuration.
 #[derive(Debug)]
 pub struct Policy {
     rules: config::Policy,
-    calls: Mutex<HashMap<String, Vec<Instant>>>,
 }
-
-const WINDOW: Duration = Duration::from_secs(60);
 
 impl Policy {
     /// Takes the rules.
     pub fn new(rules: config::Policy) -> Self {
-        Self { rules, calls: Mutex::default() }
+        Self { rules }
     }
 
-    /// Whether the tool exists for clients at all.
-    pub fn permits(&self, tool: &str) -> Result<(), Refusal> {
+    /// Decides about a call with this effect, and names what decides.
+    pub fn decide(&self, tool: &str, server: &str, effect: Effect) -> (Stance, Option<String>) {
         let fits = |globs: &[String]| globs.iter().any(|glob| glob_fits(glob, tool));
-        let rule = if fits(&self.rules.deny) {
-            "deny"
-        } else if !self.rules.allow.is_empty() && !fits(&self.rules.allow) {
-            "allow"
-        } else {
-            return Ok(());
+        let denied = |rule: &str| (Stance::Deny, Some(rule.to_owned()));
+        if fits(&self.rules.deny) {
+            return denied("deny");
+        }
+        if !self.rules.allow.is_empty() && !fits(&self.rules.allow) {
+            return denied("allow");
+        }
+        if self.rules.read_only && effect != Effect::Read {
+            return denied("readOnly");
+        }
+        let is_meant = |rule: &config::Rule| {
+            (rule.tools.is_empty() || fits(&rule.tools))
+                && (rule.servers.is_empty() || rule.servers.iter().any(|it| it == server))
+                && (rule.effects.is_empty() || rule.effects.contains(&effect))
         };
-        Err(Refusal::Forbidden { tool: tool.to_owned(), rule })
+        match self.rules.rules.iter().position(is_meant) {
+            Some(at) => (self.rules.rules[at].then, Some(format!("rules[{at}]"))),
+            None if effect == Effect::Destroy => (Stance::Ask, None),
+            None => (Stance::Allow, None),
+        }
     }
 
-    /// Counts a call and says whether it may be made.
-    pub fn admit(&self, tool: &str, now: Instant) -> Result<(), Refusal> {
-        self.permits(tool)?;
+    /// Decides about a call.
+    pub fn rule(&self, tool: &Tool, hazard: Hazard) -> Ruling {
+        let (stance, rule) = self.decide(tool.id.as_str(), &tool.server, hazard.effect);
+        Ruling { stance, rule, hazard }
+    }
+
+    /// Whether the tool exists for clients at all. Its effect is asked for only where that matters.
+    pub fn permits(&self, tool: &Tool, effect: impl FnOnce() -> Effect) -> bool {
+        let depends = self.rules.read_only || self.rules.rules.iter().any(|rule| !rule.effects.is_empty());
+        let effect = if depends { effect() } else { Effect::Read };
+        self.decide(tool.id.as_str(), &tool.server, effect).0 != Stance::Deny
+    }
+
+    /// Returns how often a tool may be called per minute; `known` is what is known of it besides.
+    pub fn limit(&self, tool: &str, known: Option<u32>) -> Option<u32> {
         let limits = self.rules.rate_limits.iter().filter(|(glob, _)| glob_fits(glob, tool));
-        let Some(limit) = limits.map(|(_, limit)| *limit).min() else { return Ok(()) };
-        let mut calls = self.calls.lock().expect("no holder panics");
-        let recent = calls.entry(tool.to_owned()).or_default();
-        recent.retain(|&at| now.duration_since(at) < WINDOW);
-        if recent.len() >= limit as usize {
-            let oldest = recent.first().copied().unwrap_or(now);
-            let wait = (WINDOW - now.duration_since(oldest)).as_secs() + 1;
-            return Err(Refusal::TooOften { tool: tool.to_owned(), limit, wait });
-        }
-        recent.push(now);
-        Ok(())
+        limits.map(|(_, limit)| *limit).chain(known).min()
     }
 }
 
@@ -111,28 +188,60 @@ mod tests {
         );
     }
 
+    fn policy(rules: &serde_json::Value) -> Policy {
+        let text = serde_json::json!({"mcpServers": {"fs": {"command": "x"}, "db": {"command": "x"}}, "policy": rules});
+        let folders = config::Folders { home: "/h".into(), config: "/c".into(), data: "/d".into() };
+        let config = config::parse(&text.to_string(), std::path::Path::new("t.json"), &|_| None, &folders);
+        Policy::new(config.unwrap().policy)
+    }
+
+    fn decided(policy: &Policy, tool: &str, effect: Effect) -> String {
+        let server = tool.split("__").next().unwrap();
+        let (stance, rule) = policy.decide(tool, server, effect);
+        format!("{stance:?} {}", rule.unwrap_or_default()).trim().to_owned()
+    }
+
     #[test]
-    fn r20_a_tool_that_is_called_too_often_waits() {
-        let rules = config::Policy {
-            deny: vec!["fs__delete_*".to_owned()],
-            allow: vec![],
-            rate_limits: vec![("fs__*".to_owned(), 2), ("*".to_owned(), 5)],
-        };
-        let (policy, start) = (Policy::new(rules), Instant::now());
-        let admit = |tool, seconds| {
-            policy.admit(tool, start + Duration::from_secs(seconds)).map_err(|err| err.to_string())
-        };
-        assert_eq!(admit("fs__read", 0), Ok(()));
-        assert_eq!(admit("fs__read", 10), Ok(()));
-        insta::assert_snapshot!(
-            admit("fs__read", 20).unwrap_err(),
-            @"tool `fs__read` was called 2 times within a minute, which is its limit; try again in 41 s"
-        );
-        assert_eq!(admit("fs__list", 20), Ok(()), "another tool has its own count");
-        assert_eq!(admit("fs__read", 61), Ok(()));
-        insta::assert_snapshot!(
-            admit("fs__delete_file", 61).unwrap_err(),
-            @"tool `fs__delete_file` is not allowed here: `policy.deny` in the configuration decides that"
-        );
+    fn c3_without_rules_reads_and_writes_run_and_what_destroys_is_asked_about() {
+        let policy = policy(&serde_json::json!({}));
+        let decided = [Effect::Read, Effect::Write, Effect::Destroy].map(|it| decided(&policy, "fs__x", it));
+        assert_eq!(decided, ["Allow", "Allow", "Ask"]);
+    }
+
+    #[test]
+    fn c3_the_first_rule_that_fits_decides_and_is_named() {
+        let policy = policy(&serde_json::json!({
+            "deny": ["*__format_*"],
+            "rules": [
+                {"tool": "fs__trash_*", "then": "allow"},
+                {"server": "db", "effect": ["write", "destroy"], "then": "deny"},
+                {"tool": ["fs__write_*", "fs__move_*"], "then": "ask"},
+            ],
+        }));
+        let decided = |tool, effect| decided(&policy, tool, effect);
+        assert_eq!(decided("fs__format_disk", Effect::Read), "Deny deny");
+        assert_eq!(decided("fs__trash_file", Effect::Destroy), "Allow rules[0]");
+        assert_eq!(decided("db__run", Effect::Destroy), "Deny rules[1]");
+        assert_eq!(decided("db__run", Effect::Read), "Allow");
+        assert_eq!(decided("fs__move_file", Effect::Write), "Ask rules[2]");
+        assert_eq!(decided("fs__delete_file", Effect::Destroy), "Ask");
+    }
+
+    #[test]
+    fn c3_read_only_refuses_whatever_does_more() {
+        let policy =
+            policy(&serde_json::json!({"readOnly": true, "rules": [{"tool": "fs__*", "then": "allow"}]}));
+        assert_eq!(decided(&policy, "fs__read", Effect::Read), "Allow rules[0]");
+        assert_eq!(decided(&policy, "fs__write", Effect::Write), "Deny readOnly");
+        let refusal = Refusal::Forbidden { tool: "fs__write".to_owned(), rule: "readOnly".to_owned() };
+        insta::assert_snapshot!(refusal, @"tool `fs__write` is not allowed here: `policy.readOnly` in the configuration decides that");
+    }
+
+    #[test]
+    fn r20_the_lowest_limit_of_configuration_and_metadata_counts() {
+        let policy = policy(&serde_json::json!({"rateLimits": {"fs__*": 20, "*": 50}}));
+        assert_eq!(policy.limit("fs__read", None), Some(20));
+        assert_eq!(policy.limit("fs__read", Some(5)), Some(5));
+        assert_eq!(policy.limit("db__read", Some(70)), Some(50));
     }
 }

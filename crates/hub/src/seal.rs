@@ -20,7 +20,11 @@ const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
 /// Seals and opens.
-pub struct Seal(XChaCha20Poly1305);
+pub struct Seal {
+    cipher: XChaCha20Poly1305,
+    /// What marks are made with; another key than that of the cipher.
+    marking: String,
+}
 
 impl std::fmt::Debug for Seal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -49,7 +53,8 @@ impl Seal {
                 Err(_) => read().unwrap_or(fresh),
             }
         });
-        Self(XChaCha20Poly1305::new(&Key::from(key)))
+        let marking = URL_SAFE_NO_PAD.encode(Sha256::new_with_prefix(b"mark").chain_update(key).finalize());
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), marking }
     }
 
     /// Closes a value for one purpose and a limited time.
@@ -59,18 +64,28 @@ impl Seal {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce).expect("the system has randomness");
         let payload = Payload { msg: &text, aad: purpose.as_bytes() };
-        let closed = self.0.encrypt(&XNonce::from(nonce), payload).expect("encrypting in memory cannot fail");
+        let closed =
+            self.cipher.encrypt(&XNonce::from(nonce), payload).expect("encrypting in memory cannot fail");
         URL_SAFE_NO_PAD.encode([nonce.as_slice(), &closed].concat())
+    }
+
+    /// Returns a mark that tells texts apart. Without the key nobody can try out which text it stands for.
+    pub fn mark(&self, parts: &[&str]) -> String {
+        digest(&[&[self.marking.as_str()], parts].concat())
     }
 
     /// Opens what was closed for the same purpose; `None` when it was not, or its time is over.
     pub fn reopen<T: DeserializeOwned>(&self, purpose: &str, text: &str) -> Option<T> {
+        self.reopen_at(purpose, text, SystemTime::now())
+    }
+
+    fn reopen_at<T: DeserializeOwned>(&self, purpose: &str, text: &str, now: SystemTime) -> Option<T> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (nonce, closed) = bytes.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload { msg: closed, aad: purpose.as_bytes() };
-        let opened = self.0.decrypt(&XNonce::from(*nonce), payload).ok()?;
+        let opened = self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;
         let sealed: Sealed<T> = serde_json::from_slice(&opened).ok()?;
-        (seconds(SystemTime::now()) <= sealed.until).then_some(sealed.value)
+        (seconds(now) <= sealed.until).then_some(sealed.value)
     }
 }
 
@@ -102,6 +117,16 @@ mod tests {
         assert_eq!(seal.reopen::<(String, u8)>("confirm", &text), None);
         let other = tempfile::tempdir().unwrap();
         assert_eq!(Seal::open(other.path()).reopen::<(String, u8)>("session", &text), None);
+    }
+
+    #[test]
+    fn c3_what_was_sealed_for_a_while_is_worth_nothing_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let seal = Seal::open(folder.path());
+        let text = seal.close("confirmation", &7u8, Duration::from_secs(600));
+        let after = |seconds| SystemTime::now() + Duration::from_secs(seconds);
+        assert_eq!(seal.reopen_at::<u8>("confirmation", &text, after(590)), Some(7));
+        assert_eq!(seal.reopen_at::<u8>("confirmation", &text, after(602)), None);
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use crate::hub::Hub;
 
 pub(crate) mod era; //         which era a request belongs to, and what each expects of results
 pub(crate) mod answer; //      one request, one answer
+pub(crate) mod remainder; //   what did not fit into an answer
 pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod offers; //      resources, prompts, completions
 pub(crate) mod transparent; // one server, passed through
@@ -28,6 +29,7 @@ pub struct Reception {
     pub hub: Arc<Hub>,
     parked: park::Parked,
     pending: route::Pending,
+    remainders: remainder::Remainders,
     watched: Mutex<HashMap<subscribe::Watched, subscribe::Watch>>,
 }
 
@@ -38,6 +40,7 @@ impl Reception {
             hub,
             parked: park::Parked::default(),
             pending: route::Pending::default(),
+            remainders: remainder::Remainders::default(),
             watched: Mutex::default(),
         })
     }

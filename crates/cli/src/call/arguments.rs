@@ -23,21 +23,38 @@ pub(super) fn read(tool: &Tool, pairs: &[String]) -> Result<Map<String, Value>, 
 pub(crate) fn given(tool: &Tool, pairs: &[String]) -> Result<Map<String, Value>, Failure> {
     // A definition that nests deeper than the reader goes leaves every value untyped.
     let definition: Value = serde_json::from_str(tool.definition.get()).unwrap_or_default();
-    let schema = Schema { root: &definition["inputSchema"] };
+    read_pairs(&definition["inputSchema"], pairs).map_err(|unfit| match unfit {
+        Unfit::Unknown(key) => no_parameter(tool, &key),
+        Unfit::Wrong(why) => Failure::usage(why).hint(advice(tool)),
+    })
+}
+
+/// Reads words into values, each typed by a schema; an error says which one does not fit.
+pub(crate) fn typed(schema: &Value, pairs: &[String]) -> Result<Map<String, Value>, String> {
+    read_pairs(schema, pairs).map_err(|unfit| match unfit {
+        Unfit::Unknown(key) => format!("there is no parameter `{key}`"),
+        Unfit::Wrong(why) => why,
+    })
+}
+
+enum Unfit {
+    /// There is no such parameter.
+    Unknown(String),
+    Wrong(String),
+}
+
+fn read_pairs(schema: &Value, pairs: &[String]) -> Result<Map<String, Value>, Unfit> {
+    let schema = Schema { root: schema };
     let mut arguments = Map::new();
     for pair in pairs {
         let Some((key, text)) = pair.split_once('=') else {
-            return Err(Failure::usage(format!("`{pair}` is not KEY=VALUE")).hint(advice(tool)));
+            return Err(Unfit::Wrong(format!("`{pair}` is not KEY=VALUE")));
         };
-        let wanted = schema.property(key).ok_or_else(|| no_parameter(tool, key))?;
-        let value = wanted
-            .read(text, STEPS)
-            .map_err(|why| Failure::usage(format!("`{key}` {why}")).hint(advice(tool)))?;
+        let wanted = schema.property(key).ok_or_else(|| Unfit::Unknown(key.to_owned()))?;
+        let value = wanted.read(text, STEPS).map_err(|why| Unfit::Wrong(format!("`{key}` {why}")))?;
         match (arguments.get_mut(key), value) {
             (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
-            (Some(_), _) => {
-                return Err(Failure::usage(format!("`{key}` is given twice")).hint(advice(tool)));
-            }
+            (Some(_), _) => return Err(Unfit::Wrong(format!("`{key}` is given twice"))),
             (None, value) => drop(arguments.insert(key.to_owned(), value)),
         }
     }

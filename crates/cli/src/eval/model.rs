@@ -8,7 +8,7 @@ use std::sync::{Arc, RwLock};
 
 use toolyard_core::catalog::Catalog;
 use toolyard_core::embed::{Embedding, Packed};
-use toolyard_core::index::{Index, Meaning, parts};
+use toolyard_core::index::{Index, Meaning, asked, parts};
 use toolyard_hub::config::Folders;
 use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
 use toolyard_hub::store::Store;
@@ -101,10 +101,10 @@ impl Model {
     }
 
     /// Returns what a request means.
-    pub(super) fn request(&self, task: &str) -> Option<Embedding> {
+    pub(super) fn request(&self, task: &str) -> Option<Vec<Embedding>> {
         match self {
             Self::Off => None,
-            Self::On(known) => Some(known.encode(task)),
+            Self::On(known) => Some(asked(task).into_iter().map(|it| known.encode(it)).collect()),
         }
     }
 }

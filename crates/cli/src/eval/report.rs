@@ -53,13 +53,21 @@ fn add_fleet(set: &mut Value, fleet: &Fleet) {
     let top = |(n, ranking): (usize, Ranking)| json!({ "n": n, "top1": round(ranking.top1) });
     let both = |(n, ranking): (usize, Ranking)| json!({ "n": n, "top1": round(ranking.top1), "recall5": round(ranking.recall5) });
     let mut destructive = both(fleet.destructive);
+    destructive["asked_first"] = share(fleet.asked_first);
     destructive["ran_unconfirmed"] = json!(fleet.ran);
     destructive["destroyed_unconfirmed"] = json!(fleet.destroyed);
     set["tasks"] = json!(fleet.tasks);
+    set["confirmed_needlessly"] = share(fleet.needlessly);
     set["kinds"] = json!({
         "single": both(fleet.single),
         "destructive": destructive,
-        "multi": { "n": fleet.multi.0, "step_recall": round(fleet.multi.1.recall5), "top1": round(fleet.multi.1.top1) },
+        "multi": {
+            "n": fleet.multi.0,
+            "step_recall": round(fleet.planned),
+            "recall5": round(fleet.multi.1.recall5),
+            "top1": round(fleet.multi.1.top1),
+        },
+        "split": { "n": fleet.split.n, "share": share(fleet.split) },
         "vague": { "n": fleet.vague.n, "asked": share(fleet.vague) },
         "unanswerable": { "n": fleet.unanswerable.n, "declined": share(fleet.unanswerable) },
     });
@@ -162,12 +170,15 @@ fn kinds(fleet: &Fleet) -> String {
         vec![Cell::new(name), Cell::new(share.n), Cell::new(said)]
     };
     let unconfirmed = format!("{}, of which a right one {}", fleet.ran, fleet.destroyed);
-    let multi = format!("top-1 {}, steps found {}", two(fleet.multi.1.top1), two(fleet.multi.1.recall5));
+    let multi = format!("steps planned {}, found {}", two(fleet.planned), two(fleet.multi.1.recall5));
     let rows = vec![
         ranked("single", fleet.single),
         ranked("destructive", fleet.destructive),
+        held("  asked first", fleet.asked_first, "share"),
         vec![Cell::new("  run unconfirmed"), Cell::new(""), Cell::new(unconfirmed)],
         vec![Cell::new("multi"), Cell::new(fleet.multi.0), Cell::new(multi)],
+        held("not destructive", fleet.needlessly, "to be confirmed all the same"),
+        held("one tool", fleet.split, "taken apart"),
         held("vague", fleet.vague, "asked about"),
         held("unanswerable", fleet.unanswerable, "declined"),
         ranked("no shared word", fleet.gap),

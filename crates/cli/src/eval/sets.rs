@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
@@ -47,6 +47,18 @@ pub(super) struct Case {
     pub(super) is_english: bool,
     /// Whether it shares no word with the text of its tools.
     pub(super) is_gap: bool,
+    /// The one call that is right, where the set knows its arguments.
+    pub(super) call: Option<Call>,
+}
+
+/// A call that is right.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The place of the tool.
+    pub(super) tool: usize,
+    pub(super) arguments: Map<String, Value>,
+    /// For each argument every value that is right, where the set lists them; `""` allows none.
+    pub(super) acceptable: Option<Map<String, Value>>,
 }
 
 /// What sort of request it is.
@@ -148,6 +160,18 @@ struct QueryLine {
     relevant: Vec<String>,
     #[serde(default)]
     groups: Vec<Vec<String>>,
+    #[serde(default)]
+    calls: Vec<CallLine>,
+}
+
+#[derive(Deserialize)]
+struct CallLine {
+    tool: String,
+    /// An object, or the text of one.
+    #[serde(default)]
+    arguments: Value,
+    #[serde(default)]
+    acceptable: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +209,10 @@ fn set(folder: &Path) -> Result<Collection, Failure> {
             kind: Sort::Single,
             is_english: true,
             is_gap: false,
+            call: only(query.calls).and_then(|line| {
+                let tool = places.get(&line.tool)?;
+                Some(Call { tool, arguments: object(line.arguments)?, acceptable: line.acceptable })
+            }),
         });
     }
     let mut unserved = Vec::new();
@@ -212,6 +240,9 @@ struct TaskLine {
     gold: Vec<Vec<String>>,
     #[serde(default)]
     gap: bool,
+    /// For each step what the text determines.
+    #[serde(default)]
+    arguments: Vec<Value>,
 }
 
 fn fleet(folder: &Path) -> Result<Collection, Failure> {
@@ -230,7 +261,13 @@ fn fleet(folder: &Path) -> Result<Collection, Failure> {
     let mut unknown = 0;
     let mut cases = Vec::new();
     for line in read_lines::<TaskLine>(&folder.join("tasks.jsonl"))? {
+        // The arguments are those of the first tool that is right.
+        let first = only(line.gold.clone()).and_then(|group| places.get(group.first()?));
+        let call = first.filter(|_| matches!(line.kind, Sort::Single | Sort::Destructive)).and_then(|tool| {
+            Some(Call { tool, arguments: object(only(line.arguments)?)?, acceptable: None })
+        });
         cases.push(Case {
+            call,
             task: line.task,
             groups: places.groups(&line.gold, &mut unknown),
             kind: line.kind,
@@ -239,6 +276,20 @@ fn fleet(folder: &Path) -> Result<Collection, Failure> {
         });
     }
     Ok(Collection { name: String::new(), is_fleet: true, tools, cases, unserved: Vec::new(), unknown })
+}
+
+/// Returns the item of a list that has one.
+fn only<T>(items: Vec<T>) -> Option<T> {
+    let mut items = items.into_iter();
+    items.next().filter(|_| items.len() == 0)
+}
+
+fn object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(members) => Some(members),
+        Value::String(text) => serde_json::from_str(&text).ok(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    }
 }
 
 /// Where the tool with an id is; of several with one id the first.
@@ -251,6 +302,10 @@ impl Places {
             places.entry(id).or_insert(at);
         }
         Self(places)
+    }
+
+    fn get(&self, id: &str) -> Option<usize> {
+        self.0.get(id).copied()
     }
 
     fn of(&self, ids: &[String], unknown: &mut usize) -> Vec<usize> {

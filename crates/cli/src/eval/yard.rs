@@ -12,9 +12,11 @@ use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::embed::Embedding;
 use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
+use toolyard_core::plan::{self, Splitting};
 use toolyard_core::route::{
     self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Verdict,
 };
+use toolyard_core::task::clauses;
 
 use super::bm25::Bm25;
 use super::sets::{Case, Listed, Unserved};
@@ -48,6 +50,10 @@ pub(super) struct Seen {
     pub(super) may_act: bool,
     /// Whether the first tool destroys something, so that a person is asked first.
     pub(super) is_destructive: bool,
+    /// The places of the tools of a plan for it, where several steps are expected.
+    pub(super) planned: Vec<usize>,
+    /// Whether it is taken apart although nobody said that it has several steps.
+    pub(super) is_split: bool,
 }
 
 /// What the product does about a request.
@@ -113,7 +119,7 @@ impl Yard {
         Self { index: Index::new(&catalog, knowledge), catalog, meaning: None, places, rejected, written }
     }
 
-    fn sense(&self, request: Option<&Embedding>) -> Option<Sense> {
+    fn sense(&self, request: Option<&[Embedding]>) -> Option<Sense> {
         let meaning = self.meaning.as_ref()?;
         Some(meaning.sense(request?).expect("all vectors are of one model"))
     }
@@ -127,7 +133,7 @@ impl Yard {
 
     fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
         let rules = Rules { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
-        let sense = self.sense(way.model.request(task).as_ref());
+        let sense = self.sense(way.model.request(task).as_deref());
         let decision = self.decide(task, sense.as_ref(), way, rules);
         let first = decision.candidates.first();
         let is_destructive =
@@ -142,7 +148,11 @@ impl Yard {
         // What else can hold it back is for the product to know, so it is asked, not rebuilt here.
         let bold = || self.decide(task, sense.as_ref(), way, Rules { confidence: 0.0, ..rules });
         let may_act = acts(&decision) || acts(&bold());
+        let planned = self.plan(task, &decision, (way, rules), Splitting::Bold);
+        let is_split = self.plan(task, &decision, (way, rules), Splitting::Careful).len() > 1;
         Seen {
+            planned: planned.into_iter().map(|position| self.places[position]).collect(),
+            is_split,
             ranked: decision.candidates.iter().map(|candidate| self.places[candidate.position]).collect(),
             bm25: bm25.map(|bm25| bm25.rank(task, MOST)).unwrap_or_default(),
             step,
@@ -150,6 +160,35 @@ impl Yard {
             may_act,
             is_destructive,
         }
+    }
+
+    /// Plans a task as the product does: which tool each of its requests means.
+    fn plan(
+        &self,
+        task: &str,
+        whole: &Decision,
+        (way, rules): (&Way, Rules),
+        splitting: Splitting,
+    ) -> Vec<usize> {
+        let decide = |words: &str| {
+            let sense = self.sense(way.model.request(words).as_deref());
+            self.decide(words, sense.as_ref(), way, rules)
+        };
+        let cut = clauses(task);
+        if cut.len() < 2 {
+            return whole.candidates.first().map(|first| first.position).into_iter().collect();
+        }
+        let alone: Vec<Decision> = (0..cut.len()).map(|at| decide(&plan::spoken(&cut, at))).collect();
+        let seen: Vec<&Decision> = alone.iter().collect();
+        let settled = plan::settle(task, cut, (&seen, whole), splitting);
+        let decisions: Vec<Decision> =
+            (0..settled.len()).map(|at| decide(&plan::spoken(&settled, at))).collect();
+        let seen: Vec<&Decision> = decisions.iter().collect();
+        plan::choose(&self.catalog, &seen, whole)
+            .into_iter()
+            .flatten()
+            .map(|choice| choice.position)
+            .collect()
     }
 
     /// Decides about every request, on all cores.
@@ -178,7 +217,7 @@ impl Yard {
             .map(|case| {
                 let meant = way.model.request(&case.task);
                 let begin = Instant::now();
-                let sense = self.sense(meant.as_ref());
+                let sense = self.sense(meant.as_deref());
                 std::hint::black_box(self.decide(&case.task, sense.as_ref(), way, rules));
                 begin.elapsed().as_secs_f64() * 1e6
             })

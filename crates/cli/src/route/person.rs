@@ -12,14 +12,14 @@ use toolyard_core::tool::{Parameter, Tool};
 use crate::tools;
 
 /// Somebody who can be asked.
-pub(super) struct Person<'a> {
+pub(crate) struct Person<'a> {
     hears: Box<dyn BufRead + 'a>,
     sees: Box<dyn Write + 'a>,
 }
 
 impl<'a> Person<'a> {
     /// Returns the person at the terminal.
-    pub(super) fn here() -> Self {
+    pub(crate) fn here() -> Self {
         Self { hears: Box::new(io::stdin().lock()), sees: Box::new(anstream::stderr()) }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Person<'a> {
     }
 
     /// Asks whether to do what cannot be taken back.
-    pub(super) fn agrees(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> io::Result<bool> {
+    pub(crate) fn agrees(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> io::Result<bool> {
         let call = super::said(tool, arguments);
         writeln!(self.sees, "{} {call}", "This cannot be taken back:".red().bold())?;
         let said = self.ask("Run it? Type yes: ")?;

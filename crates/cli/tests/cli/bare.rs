@@ -28,7 +28,7 @@ fn list_shows_the_built_in_tools() {
       notes__search_notes    read     Searches the Markdown notes for words in titles, text, headings and tags, best first.
       notes__read_note       read     Shows the text of one note.
       notes__create_note     write    Creates a new Markdown note.
-      notes__update_note     destroy  Changes the text of a note.
+      notes__update_note     write    Changes the text of a note.
       notes__tag_note        write    Adds tags to a note, removes tags from it, or both.
       notes__list_notes      read     Lists notes with title, tags and time of change.
 

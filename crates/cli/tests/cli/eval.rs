@@ -71,13 +71,16 @@ fn r19_a_fleet_is_scored_by_kind_of_request() {
     let expected = json!({
         "single": { "n": 2, "top1": 0.5, "recall5": 0.5 },
         "destructive": {
-            "n": 1, "top1": 1.0, "recall5": 1.0, "ran_unconfirmed": 0, "destroyed_unconfirmed": 0,
+            "n": 1, "top1": 1.0, "recall5": 1.0, "asked_first": 1.0, "ran_unconfirmed": 0,
+            "destroyed_unconfirmed": 0,
         },
-        "multi": { "n": 1, "step_recall": 0.5, "top1": 1.0 },
+        "multi": { "n": 1, "step_recall": 0.5, "recall5": 0.5, "top1": 1.0 },
+        "split": { "n": 3, "share": 0.0 },
         "vague": { "n": 1, "asked": 1.0 },
         "unanswerable": { "n": 1, "declined": 1.0 },
     });
     assert_eq!(set["kinds"], expected);
+    assert_eq!(set["confirmed_needlessly"], 0.0);
     assert_eq!(set["gap"], json!({ "n": 1, "top1": 0.0 }));
     assert_eq!(set["languages"], json!({ "en": { "n": 2, "top1": 1.0 }, "other": { "n": 1, "top1": 0.0 } }));
     // How much of it is acted on depends on fitted weights.
@@ -108,8 +111,11 @@ fn r6_what_was_measured_is_a_table() {
     desk, by kind of request
       single             2  top-1 .50, recall@5 .50
       destructive        1  top-1 1.00, recall@5 1.00
+        asked first      1  share 1.00
         run unconfirmed     0, of which a right one 0
-      multi              1  top-1 1.00, steps found .50
+      multi              1  steps planned .50, found .50
+      not destructive    5  to be confirmed all the same .00
+      one tool           3  taken apart .00
       vague              1  asked about 1.00
       unanswerable       1  declined 1.00
       no shared word     1  top-1 .00, recall@5 .00

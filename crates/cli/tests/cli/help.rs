@@ -16,12 +16,15 @@ fn the_overview_shows_every_command() {
       find         Find tools by what they do, the best first
       describe     Show what a tool does, its parameters and how to call it
       call         Run a tool and print what it answers
+      run          Run a workflow from a file or by its name
+      runs         See, resume and cancel runs of workflows
       add          Add a server to the configuration
       remove       Remove a server from the configuration
       import       Take over the servers of other MCP clients
       connect      Write Toolyard into the configuration of an MCP client
       login        Log in at a server that wants to know who you are
       logs         Show what a server wrote to its stderr
+      audit        Show what was called, and how it ended
       status       Show the hubs that run now and the state of their servers
       doctor       Check the configuration and start every server, and say what helps
       metadata     Write and check what is known of tools beyond what their servers say
@@ -68,6 +71,7 @@ fn every_command_explains_itself_with_examples() {
         "connect",
         "login",
         "logs",
+        "audit",
         "status",
         "doctor",
         "metadata",

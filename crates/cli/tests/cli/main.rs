@@ -13,3 +13,4 @@ mod clients; //   import and connect
 mod health; //    status, doctor, logs, login
 mod stream; //    pipes, colours, JSON
 mod serving; //   serve, and what it notices
+mod workflows; // run and runs

@@ -119,6 +119,12 @@ fn a_tool_that_fails_is_exit_code_1() {
     "#);
     insta::assert_snapshot!(place.run(&["call", "good__die"]), @"
     [stderr]
+    error: nothing was run: good__die removes something or cannot be undone.
+      hint: say the same again with --yes if it is meant
+    [exit 3]
+    ");
+    insta::assert_snapshot!(place.run(&["call", "good__die", "--yes"]), @"
+    [stderr]
     error: server `good` went away while it was asked: it exited with code 9. The call may or may not have been carried out: check before you repeat it
     [exit 1]
     ");

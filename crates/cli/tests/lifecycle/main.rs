@@ -15,3 +15,4 @@ mod limits; //    answers and listings that are too much
 mod logs; //      what servers say on stderr, what they see of our environment
 mod store; //     what was learnt survives; a broken store stops nothing
 mod sessions; //  clients that must not see each other
+mod workflows; // runs that are killed, resumed, stopped and reported

@@ -115,7 +115,10 @@ async fn a_server_that_falls_takes_no_call_to_another_along() {
     let (victim, other) = (pid(&client, "victim").await, pid(&client, "other").await);
     let long = json!({ "name": "other__progress", "arguments": { "steps": 8, "ms": 50 } });
     let long = client.start("tools/call", long).await.unwrap();
-    let doomed = client.start("tools/call", json!({ "name": "victim__die" })).await.unwrap();
+    let doomed = client
+        .start("tools/call", json!({ "name": "victim__die", "arguments": { "confirm": true } }))
+        .await
+        .unwrap();
     let said = doomed.result().await.unwrap();
     assert_eq!(said["isError"], true, "{said}");
     assert!(!processes::is_alive(victim));

@@ -166,7 +166,7 @@ async fn r7_what_a_server_asks_meanwhile_reaches_the_client() {
 #[tokio::test]
 async fn r7_missing_arguments_are_asked_for_with_the_schema() {
     let yard = two().await;
-    let client = session(&yard, json!({"elicitation": {}})).await;
+    let client = session(&yard, json!({})).await;
     let result = whole(&client, json!({"task": "notes__search_notes"})).await;
     let asked = &result["structuredContent"];
     assert_eq!(
@@ -179,6 +179,19 @@ async fn r7_missing_arguments_are_asked_for_with_the_schema() {
     assert!(text(&result).contains(r#""required":["query"]"#), "models that read only text see it: {result}");
     let context = json!({"session": asked["session"], "arguments": {"query": "AI"}});
     let done = route(&client, json!({"task": "search", "context": context})).await;
+    assert_eq!(done["executedTools"], json!(["notes__search_notes"]), "{done}");
+}
+
+#[tokio::test]
+async fn r7_a_person_behind_a_form_completes_the_same_call() {
+    let yard = two().await;
+    let client = session(&yard, json!({"elicitation": {}})).await;
+    client.answer_with(|_, params| {
+        assert!(params["message"].as_str().unwrap().contains("`query`"), "{params}");
+        assert_eq!(params["requestedSchema"]["required"], json!(["query"]));
+        Ok(json!({"action": "accept", "content": {"query": "AI"}}))
+    });
+    let done = route(&client, json!({"task": "notes__search_notes"})).await;
     assert_eq!(done["executedTools"], json!(["notes__search_notes"]), "{done}");
 }
 
@@ -242,6 +255,8 @@ async fn c3_nothing_is_destroyed_without_a_confirmation_of_exactly_that() {
         let answer = route(client, delete(path, handle)).await;
         assert_eq!(answer["executedTools"], json!([]), "{answer}");
         assert!(answer["note"].as_str().unwrap().contains("confirmation"), "{answer}");
+        assert!(answer["confirm"].is_string() && answer["confirm"] != *handle, "{answer}");
+        assert!(answer["clarificationQuestion"].as_str().unwrap().contains(path), "{answer}");
     }
     assert_eq!(calls(&folder, "notes"), 0);
     let done = route(&ana, delete("a.md", &handle)).await;

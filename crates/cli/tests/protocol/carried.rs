@@ -84,6 +84,13 @@ async fn definitions_keep_unknown_fields_annotations_and_icons() {
         for tool in &mut expected {
             tool["name"] = json!(format!("good__{}", named(tool)));
         }
+        let mut tools = tools;
+        for tool in &mut tools {
+            // What destroys takes a confirmation; that is all the hub adds.
+            let properties = tool["inputSchema"]["properties"].as_object_mut();
+            let confirm = properties.and_then(|properties| properties.remove("confirm"));
+            assert_eq!(confirm.is_some(), tool["annotations"]["destructiveHint"] == true, "{tool}");
+        }
         let mut names: Vec<&str> = tools.iter().map(named).collect();
         for tool in &expected {
             assert!(tools.contains(tool), "{tool}");

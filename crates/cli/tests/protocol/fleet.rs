@@ -73,14 +73,12 @@ async fn converse(client: &Client, vault: &Path, old: &str) {
     assert!(sum["result"].to_string().contains("391"), "{sum}");
 
     let task = "Search my notes for AI";
-    let first = meant(client, json!({"task": task}), "obsidian__search_notes").await;
-    assert_eq!(
-        (&first["needsClarification"], &first["missing"]),
-        (&json!(true), &json!(["query"])),
-        "{first}"
-    );
-    let context = json!({"session": first["session"], "arguments": {"query": "AI"}});
-    let found = route(client, json!({"task": task, "context": context})).await;
+    let mut found = route(client, json!({"task": task})).await;
+    // Several servers can search notes.
+    if found["executedTools"] == json!([]) {
+        let context = json!({"session": found["session"]});
+        found = route(client, json!({"task": "obsidian__search_notes", "context": context})).await;
+    }
     assert_eq!(found["executedTools"], json!(["obsidian__search_notes"]), "{found}");
     assert_eq!(found["result"]["items"][0]["p"], "AI.md", "{found}");
 

@@ -19,10 +19,12 @@ mod shelf; //       servers with the tools that a test lists
 mod desk; //        the 75 tools of the seed
 mod routed; //      from plain words to a call
 mod asked; //       questions of the hub itself
+mod guarded; //     what happens before and after a call
 mod decided; //     what decisions depend on
 mod played; //      the examples and plans of the seed
 mod judged; //      everyday requests, counted
 mod vault; //       a real vault of notes
 mod fleet; //       conversations with real servers
+mod chained; //     several steps on real servers
 mod arbitrary; //   bytes that no client would send
 mod conformance; // the official suite and the inspector

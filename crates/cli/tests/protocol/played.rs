@@ -53,10 +53,25 @@ async fn r7_search_my_notes_for_ai_is_executed() {
 }
 
 #[tokio::test]
+async fn r1_the_words_of_a_task_become_arguments() {
+    let desk = Desk::new().await;
+    for client in [desk.session().await, desk.modern()] {
+        let answer = route(&client, json!({"task": "Search my notes for AI"})).await;
+        assert_eq!(answer["executedTools"], json!(["obsidian__search_notes"]), "{answer}");
+    }
+    let call = json!({"name": "search_notes", "arguments": {"query": "AI"}});
+    assert_eq!(desk.calls("obsidian"), [call.clone(), call]);
+    let options = json!({"dryRun": true});
+    let told = route(&desk.modern(), json!({"task": "Search my notes for AI", "options": options})).await;
+    assert_eq!(told["arguments"], json!({"query": "AI"}), "{told}");
+    assert_eq!(told["argumentSources"][0]["source"], "text", "{told}");
+}
+
+#[tokio::test]
 async fn r1_without_its_argument_the_tool_is_named_and_the_argument_asked_for() {
     let desk = Desk::new().await;
     let client = desk.session().await;
-    let task = "Search my notes for AI";
+    let task = "search notes";
     let asked = whole(&client, json!({"task": task})).await;
     let answer = &asked["structuredContent"];
     assert_eq!(answer["tool"], "obsidian__search_notes", "{answer}");
@@ -65,10 +80,15 @@ async fn r1_without_its_argument_the_tool_is_named_and_the_argument_asked_for() 
     assert_eq!(answer["inputSchema"]["properties"]["query"]["description"], "Words to look for");
     assert!(text(&asked).contains("obsidian__search_notes"), "{asked}");
     assert!(desk.calls("obsidian").is_empty());
+    // The answer completes the same call, as an argument or in words.
     let context = json!({"session": answer["session"], "arguments": {"query": "AI"}});
     let done = route(&client, json!({"task": task, "context": context})).await;
     assert_eq!(done["executedTools"], json!(["obsidian__search_notes"]), "{done}");
-    assert_eq!(desk.calls("obsidian").len(), 1);
+    let context = json!({"session": answer["session"]});
+    let done = route(&client, json!({"task": "AI", "context": context})).await;
+    assert_eq!(done["executedTools"], json!(["obsidian__search_notes"]), "{done}");
+    let call = json!({"name": "search_notes", "arguments": {"query": "AI"}});
+    assert_eq!(desk.calls("obsidian"), [call.clone(), call]);
 }
 
 #[tokio::test]
@@ -246,37 +266,51 @@ async fn r17_edge_cases_get_a_question_or_an_answer() {
 }
 
 #[tokio::test]
-async fn r1_of_several_steps_the_first_is_routed_and_the_rest_named() {
+async fn r9_the_latest_commit_becomes_an_issue_as_the_seed_shows_it() {
+    let desk = Desk::new().await;
+    for client in [desk.session().await, desk.modern()] {
+        understood(&client).await;
+        let task = "Find my latest commit and create a GitHub issue about it";
+        let result = whole(&client, json!({"task": task, "options": {"allowMultiTool": true}})).await;
+        let answer = &result["structuredContent"];
+        let tools = json!(["github__get_recent_commits", "github__create_issue"]);
+        assert_eq!((&answer["executedTools"], &answer["workflowSteps"]), (&tools, &json!(2)), "{answer}");
+        assert_eq!(
+            answer["result"],
+            json!({
+                "commit": {"sha": "abc123", "message": "Route requests by intent"},
+                "issue": {"number": 42, "url": "https://example.com/gamedev-hub/issues/42"},
+            })
+        );
+        assert!(answer["confidence"].as_f64().unwrap() > 0.7, "{answer}");
+        assert!(text(&result).starts_with("[github__get_recent_commits, github__create_issue, "), "{result}");
+    }
+    let issue = &desk.calls("github")[1];
+    assert_eq!(issue["name"], "create_issue");
+    assert!(issue["arguments"].to_string().contains("Route requests by intent"), "{issue}");
+}
+
+#[tokio::test]
+async fn r9_a_note_is_found_and_tagged() {
     let desk = Desk::new().await;
     let client = desk.session().await;
     understood(&client).await;
-    for (task, known, first, rest) in [
-        (
-            "Find note about AI and add tag #important",
-            json!({"query": "AI"}),
-            "obsidian__search_notes",
-            "add tag #important",
-        ),
-        (
-            "Find my latest commit and create a GitHub issue about it",
-            json!({"repo": "me/gamedev-hub"}),
-            "github__get_recent_commits",
-            "create a GitHub issue about it",
-        ),
-    ] {
-        let asked =
-            json!({"task": task, "context": {"arguments": known}, "options": {"allowMultiTool": true}});
-        let result = whole(&client, asked).await;
-        let answer = &result["structuredContent"];
-        assert_eq!(answer["remainingTask"], rest, "{answer}");
-        assert!(text(&result).contains(&format!("Still to do: {rest}")), "{result}");
-        let is_offered = answer["alternatives"].as_array().unwrap().iter().any(|it| it["tool"] == first);
-        assert!(answer["executedTools"] == json!([first]) || is_offered, "{answer}");
-        let unsaid = route(&client, json!({"task": task, "options": {"dryRun": true}})).await;
-        assert!(unsaid["note"].as_str().unwrap().contains("several steps"), "{unsaid}");
-        let single = json!({"task": task, "context": {"multiStepMode": false}, "options": {"dryRun": true}});
-        assert!(route(&client, single).await.get("remainingTask").is_none());
-    }
+    let task = "Find note about AI and add tag #important";
+    let planned = route(&client, json!({"task": task, "options": {"dryRun": true}})).await;
+    assert_eq!((&planned["workflowSteps"], &planned["executedTools"]), (&json!(2), &json!([])), "{planned}");
+    assert!(planned["estimatedDurationMs"].as_u64().unwrap() > 0);
+    let done = route(&client, json!({"task": task})).await;
+    assert_eq!(done["executedTools"], json!(["obsidian__search_notes", "obsidian__update_note"]), "{done}");
+    let calls = desk.calls("obsidian");
+    assert_eq!(calls[0]["arguments"]["query"], "AI", "{calls:?}");
+    assert_eq!(calls[1]["arguments"]["path"], "AI/ChatGPT.md", "{calls:?}");
+    assert!(calls[1]["arguments"]["addTags"].to_string().contains("important"), "{calls:?}");
+}
+
+#[tokio::test]
+async fn r1_what_the_caller_had_before_is_what_it_stands_for() {
+    let desk = Desk::new().await;
+    let client = desk.session().await;
     let next = json!({
         "task": "create a GitHub issue about it",
         "context": {

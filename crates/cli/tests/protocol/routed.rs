@@ -192,20 +192,33 @@ async fn r1_an_earlier_result_tells_what_it_is_about() {
 }
 
 #[tokio::test]
-async fn r1_several_steps_are_routed_one_by_one_when_asked_for() {
-    let yard = two().await;
+async fn r1_a_task_is_taken_apart_where_that_is_allowed_and_stays_whole_where_it_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = [tool("list_notes", "List every note", &[]), tool("archive_notes", "Archive the notes", &[])];
+    let servers = json!({"notes": server(folder.path(), "notes", &tools)});
+    let yard = Yard::of(servers).keep(folder).learnt().await;
     let client = session(&yard).await;
-    let task = "list every note and send them to Ada";
-    let split = json!({"task": task, "context": {"multiStepMode": true}, "options": {"dryRun": true}});
-    let answer = route(&client, split).await;
-    assert_eq!(answer["remainingTask"], "send them to Ada", "{answer}");
-    let allowed = json!({"task": task, "options": {"allowMultiTool": true, "dryRun": true}});
-    assert_eq!(route(&client, allowed).await["remainingTask"], "send them to Ada");
-    let whole = json!({"task": task, "context": {"multiStepMode": false}, "options": {"dryRun": true}});
-    let answer = route(&client, whole).await;
-    assert!(answer.get("remainingTask").is_none() && answer.get("note").is_none(), "{answer}");
-    let unsaid = route(&client, json!({"task": task, "options": {"dryRun": true}})).await;
-    assert!(unsaid["note"].as_str().unwrap().contains("several steps"), "{unsaid}");
+    let task = "list every note, then archive the notes";
+    let asked =
+        |context: Value, options: Value| json!({"task": task, "context": context, "options": options});
+    for asked in [
+        asked(json!({"multiStepMode": true}), json!({"dryRun": true})),
+        asked(json!({}), json!({"dryRun": true, "allowMultiTool": true})),
+        asked(json!({}), json!({"dryRun": true})),
+    ] {
+        let answer = route(&client, asked).await;
+        assert_eq!((&answer["workflowSteps"], &answer["executedTools"]), (&json!(2), &json!([])), "{answer}");
+        assert_eq!(answer["plan"]["steps"][1]["tool"], "notes__archive_notes", "{answer}");
+    }
+    for asked in [
+        asked(json!({"multiStepMode": false}), json!({"dryRun": true})),
+        asked(json!({}), json!({"dryRun": true, "allowMultiTool": false})),
+    ] {
+        assert!(route(&client, asked).await.get("workflowSteps").is_none());
+    }
+    let done = route(&client, asked(json!({}), json!({}))).await;
+    assert_eq!(done["executedTools"], json!(["notes__list_notes", "notes__archive_notes"]), "{done}");
+    assert_eq!(done["workflowSteps"], 2);
 }
 
 #[tokio::test]

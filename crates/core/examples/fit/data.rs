@@ -42,7 +42,22 @@ pub(crate) struct Set {
     pub(crate) name: String,
     /// Id, name and definition of each tool.
     pub(crate) tools: Vec<(String, String, Server)>,
+    /// Those that nothing was learnt from.
     pub(crate) requests: Vec<(String, Vec<String>)>,
+}
+
+impl Set {
+    /// Leaves tools out where there are more than anybody has; those that are asked for stay.
+    fn thin(&mut self) {
+        let needed: HashSet<&str> =
+            self.requests.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str)).collect();
+        let part = self.tools.len().div_ceil(MAX_SET_TOOLS);
+        let mut at = 0;
+        self.tools.retain(|(id, ..)| {
+            at += 1;
+            at % part == 0 || needed.contains(id.as_str())
+        });
+    }
 }
 
 pub(crate) struct Request {
@@ -170,7 +185,10 @@ fn public(train: &Path, measured: &HashSet<String>) -> Vec<Pair> {
     pairs
         .into_iter()
         .filter_map(|pair| {
-            if measured.contains(&plain(&pair.query)) {
+            if measured.contains(&plain(&pair.query)) || is_set_aside(&pair.query) {
+                return None;
+            }
+            if MANY_TOOLS.contains(&pair.dataset.as_str()) && is_set_aside(&pair.tool) {
                 return None;
             }
             let times = of_tool.entry(pair.tool.clone()).or_default();
@@ -181,7 +199,7 @@ fn public(train: &Path, measured: &HashSet<String>) -> Vec<Pair> {
         .collect()
 }
 
-/// The data sets that have more than a few tools, each as one catalog.
+/// The data sets that have more than a few tools, each as one catalog, with the requests that were set aside.
 fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
     let tools: Vec<SetTool> = read(&train.join("tools.jsonl.gz"));
     let pairs: Vec<PublicPair> = read(&train.join("pairs.jsonl.gz"));
@@ -205,13 +223,20 @@ fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
         needed.entry((pair.dataset, pair.query)).or_default().push(pair.tool);
     }
     for ((dataset, query), tools) in needed {
+        let is_new_tool = MANY_TOOLS.contains(&dataset.as_str()) && tools.iter().all(|it| is_set_aside(it));
+        if !is_new_tool && !is_set_aside(&query) {
+            continue;
+        }
         if let Some(set) = sets.get_mut(&dataset) {
             set.requests.push((query, tools));
         }
     }
-    sets.into_values()
-        .filter(|set| (41..6_000).contains(&set.tools.len()) && set.requests.len() > 100)
-        .collect()
+    // Its requests do not tell hundreds of models apart; whoever learnt from them would learn to guess.
+    sets.remove("apibench");
+    let mut sets: Vec<Set> =
+        sets.into_values().filter(|set| set.tools.len() > 40 && set.requests.len() > 20).collect();
+    sets.iter_mut().for_each(Set::thin);
+    sets
 }
 
 /// Requests that are measured with, by their letters alone: none of them may be learnt from.
@@ -235,11 +260,22 @@ pub(crate) fn measured(folders: &[std::path::PathBuf]) -> HashSet<String> {
     texts
 }
 
+/// The public sets with many tools: of these, tools are held out besides requests.
+const MANY_TOOLS: [&str; 6] =
+    ["seal_tools", "api_bank_train", "apibench", "hammerbench", "bfcl", "toolbench_g1_10k"];
+
+/// One text in ten, by the sum of its bytes: `training/text.py` chooses the same ones.
+fn is_set_aside(text: &str) -> bool {
+    let sum: u32 = text.bytes().filter(|it| !b" \t\n\x0b\x0c\r".contains(it)).map(u32::from).sum();
+    sum % 10 == 3
+}
+
 fn plain(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 const MAX_PER_TOOL: usize = 15;
+const MAX_SET_TOOLS: usize = 3_000;
 
 fn lead(text: &str) -> String {
     text.chars().take(300).collect()

@@ -3,6 +3,7 @@
 use toolyard_core::route::{Gate, Signal, Signals, Trait, Traits};
 
 /// A request with everything that could have been chosen.
+#[derive(Clone)]
 pub(crate) struct Choice {
     pub(crate) server: usize,
     pub(crate) signals: Vec<Signals>,
@@ -51,7 +52,7 @@ pub(crate) fn rank(choices: &[&Choice]) -> SignalWeights {
             for gate in 0..GATES {
                 let sum: f32 = slopes.iter().map(|slope| slope[signal][gate]).sum();
                 // What a gate adds is pulled to nothing harder than what always counts.
-                let pull = if gate == 0 { 1e-4 } else { 2e-3 };
+                let pull = if gate == 0 { 1e-4 } else { 1e-3 };
                 let slope = sum / usable.len() as f32 + pull * weights[signal][gate];
                 let (m, v) = (&mut first[signal][gate], &mut second[signal][gate]);
                 *m = 0.9 * *m + 0.1 * slope;
@@ -134,12 +135,22 @@ pub(crate) fn report(name: &str, choices: &[&Choice], weights: &SignalWeights) {
         five += usize::from(order.iter().take(5).any(|at| choice.right[*at]));
         reach += usize::from(choice.right.contains(&true));
     }
+    let best = |choice: &&&Choice, signal: Signal| {
+        let value = |at: &usize| choice.signals[*at][signal as usize];
+        (0..choice.right.len())
+            .max_by(|a, b| value(a).total_cmp(&value(b)))
+            .is_some_and(|at| choice.right[at])
+    };
+    let alone = |signal: Signal| choices.iter().filter(|choice| best(choice, signal)).count();
     let share = |count: usize| count as f32 / choices.len().max(1) as f32;
     println!(
-        "{name}: top-1 {:.3}, recall@5 {:.3}, among candidates {:.3}",
+        "{name}: {} requests, top-1 {:.3}, recall@5 {:.3}, among candidates {:.3}; words alone {:.3}, sense alone {:.3}",
+        choices.len(),
         share(top),
         share(five),
-        share(reach)
+        share(reach),
+        share(alone(Signal::Words)),
+        share(alone(Signal::Sense)),
     );
 }
 

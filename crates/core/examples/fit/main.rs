@@ -72,18 +72,29 @@ fn write(name: &str, text: &str) {
 fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Encoding>) -> Table {
     let mut choices: Vec<Choice> =
         hubs(data, halves, encoding, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
-    // An encoder was trained on the public sets, so there it would look better than it is.
-    let sets: Vec<SetHub> = if encoding.is_some() {
-        Vec::new()
-    } else {
-        data.sets.iter().map(|set| SetHub::draw(set, halves[0])).collect()
-    };
-    choices.extend(sets.iter().flat_map(SetHub::choices));
+    let sets: Vec<(&str, Vec<Choice>)> = data
+        .sets
+        .iter()
+        .map(|set| (set.name.as_str(), SetHub::draw(set, halves[0], encoding).choices()))
+        .collect();
+    if let Some(encoding) = encoding {
+        encoding.remember();
+    }
+    let whole = choices.len();
+    choices.extend(sets.iter().flat_map(|(_, choices)| choices.iter().cloned()));
     let (learnt, held_out) = learn::split(&choices);
-    println!("{} choices to learn from, {} held out", learnt.len(), held_out.len());
+    println!(
+        "{} choices to learn from, {} of them in drawn hubs; {} held out",
+        learnt.len(),
+        whole,
+        held_out.len()
+    );
     let weights = learn::rank(&learnt);
     for (name, set) in [("learnt", &learnt), ("held out", &held_out)] {
         learn::report(name, set, &weights);
+    }
+    for (name, choices) in &sets {
+        learn::report(name, &choices.iter().collect::<Vec<_>>(), &weights);
     }
     for signal in Signal::ALL {
         println!(
@@ -100,6 +111,9 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
         .iter()
         .flat_map(|hub| hub.answers(&ranking))
         .collect();
+    if let Some(encoding) = encoding {
+        encoding.remember();
+    }
     let judgements = learn::judge(&answers);
     learn::report_judgements(&answers, &judgements);
     Table::new(&weights, &judgements)

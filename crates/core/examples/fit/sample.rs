@@ -1,11 +1,12 @@
 //! Hubs drawn from the servers of public registries.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::embed::{Encoder, Packed};
-use toolyard_core::index::{Index, Meaning, Sense, parts};
+use toolyard_core::embed::{Embedding, Encoder, Packed};
+use toolyard_core::index::{Index, Meaning, Sense, asked, parts};
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{self, Request, Situation, Standing, Weights};
@@ -27,16 +28,38 @@ pub(crate) struct Hub<'a> {
     meaning: Option<Meaning>,
 }
 
-/// An encoder that remembers what it encoded.
+/// An encoder that remembers what it encoded, in a file beside its own.
 pub(crate) struct Encoding {
     encoder: Encoder,
     known: Mutex<HashMap<String, Packed>>,
+    memory: PathBuf,
 }
 
 impl Encoding {
-    pub(crate) fn open(path: &std::path::Path) -> Self {
+    pub(crate) fn open(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
-        Self { encoder: Encoder::open(bytes).expect("an encoder"), known: Mutex::default() }
+        let encoder = Encoder::open(bytes).expect("an encoder");
+        let memory = path.with_extension(format!("{}.vectors", encoder.key()));
+        let mut known = HashMap::new();
+        let remembered = std::fs::read(&memory).unwrap_or_default();
+        let mut rest = &remembered[..];
+        while let Some((text, vector, after)) = record(rest) {
+            known.insert(text, vector);
+            rest = after;
+        }
+        Self { encoder, known: Mutex::new(known), memory }
+    }
+
+    /// Writes down what was encoded, for the next run.
+    pub(crate) fn remember(&self) {
+        let mut bytes = Vec::new();
+        for (text, vector) in &*self.known.lock().expect("no holder panics") {
+            for part in [text.as_bytes(), &vector.to_bytes()] {
+                bytes.extend(u32::try_from(part.len()).expect("texts are short").to_le_bytes());
+                bytes.extend(part);
+            }
+        }
+        std::fs::write(&self.memory, bytes).expect("the encoder's folder can be written");
     }
 
     fn packed(&self, text: &str) -> Packed {
@@ -59,13 +82,24 @@ impl Encoding {
     }
 
     fn sense(&self, meaning: &Meaning, text: &str) -> Sense {
-        meaning.sense(&self.packed(text).unpack()).expect("of one encoder")
+        let request: Vec<Embedding> = asked(text).into_iter().map(|it| self.packed(it).unpack()).collect();
+        meaning.sense(&request).expect("of one encoder")
     }
 }
 
-const SERVERS: usize = 30;
-/// Of these, servers that the library knows.
-const KNOWN: usize = 14;
+/// Parts a text and its vector from what follows them.
+fn record(bytes: &[u8]) -> Option<(String, Packed, &[u8])> {
+    let part = |bytes: &'_ [u8]| -> Option<(Vec<u8>, usize)> {
+        let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+        Some((bytes.get(4..4 + length)?.to_vec(), 4 + length))
+    };
+    let (text, end) = part(bytes)?;
+    let (vector, length) = part(&bytes[end..])?;
+    Some((String::from_utf8(text).ok()?, Packed::from_bytes(&vector).ok()?, &bytes[end + length..]))
+}
+
+/// Servers of a hub, by its seed: people have few or many.
+const SERVERS: [usize; 4] = [30, 7, 30, 15];
 const MAX_TOOLS: usize = 90;
 const MIN_TOOLS: usize = 3;
 const REQUESTS: usize = 260;
@@ -82,14 +116,16 @@ impl<'a> Hub<'a> {
         let fits = |at: &usize| (MIN_TOOLS..=MAX_TOOLS).contains(&data.servers[*at].tools.len());
         let mut order: Vec<usize> = (0..data.servers.len()).filter(fits).collect();
         numbers.shuffle(&mut order);
-        let known = order.iter().copied().filter(|at| data.servers[*at].is_known).take(KNOWN);
+        // Seeds of one remainder by six are alike in other ways already, so sizes go by another number.
+        let size = SERVERS[usize::try_from(seed / 6 % 4).expect("below four")];
+        let known = order.iter().copied().filter(|at| data.servers[*at].is_known).take(size / 2);
         let mut servers: Vec<usize> = known.collect();
         // An encoder is judged by what it was not trained on.
         let is_asked = |at: &usize| {
             !data.servers[*at].requests.is_empty() && (encoding.is_none() || data.servers[*at].is_held_out)
         };
         for at in order.iter().copied().filter(is_asked) {
-            if servers.len() == SERVERS {
+            if servers.len() == size {
                 break;
             }
             if !servers.contains(&at) {
@@ -194,13 +230,14 @@ pub(crate) struct SetHub<'a> {
     catalog: Catalog,
     index: Index,
     requests: Vec<&'a (String, Vec<String>)>,
+    encoding: Option<(&'a Encoding, Meaning)>,
 }
 
 /// Requests of a data set.
 const SET_REQUESTS: usize = 350;
 
 impl<'a> SetHub<'a> {
-    pub(crate) fn draw(set: &'a Set, related: &'static Related) -> Self {
+    pub(crate) fn draw(set: &'a Set, related: &'static Related, encoding: Option<&'a Encoding>) -> Self {
         let mut servers: BTreeMap<&str, Vec<&(String, String, Server)>> = BTreeMap::new();
         for tool in &set.tools {
             servers.entry(&tool.2.name).or_default().push(tool);
@@ -223,12 +260,15 @@ impl<'a> SetHub<'a> {
         let mut requests: Vec<&(String, Vec<String>)> = set.requests.iter().collect();
         Numbers(99).shuffle(&mut requests);
         requests.truncate(SET_REQUESTS);
-        Self { set, ids, catalog, index, requests }
+        let encoding = encoding.map(|it| (it, it.meaning(&catalog, &index)));
+        Self { set, ids, catalog, index, requests, encoding }
     }
 
     pub(crate) fn choices(&self) -> Vec<Choice> {
         let choice = |(text, needed): &&(String, Vec<String>)| {
-            let (candidates, gates) = route::compare(&self.index, &self.catalog, ask(text, None), &plain());
+            let sense = self.encoding.as_ref().map(|(encoding, meaning)| encoding.sense(meaning, text));
+            let (candidates, gates) =
+                route::compare(&self.index, &self.catalog, ask(text, sense.as_ref()), &plain());
             let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
             let signals = candidates.into_iter().map(|(_, it)| it).collect();
             Choice { server: self.set.name.len(), signals, gates, right }

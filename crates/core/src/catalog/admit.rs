@@ -17,14 +17,14 @@ pub(super) fn admit(
     definition: Box<RawValue>,
     bounds: Bounds,
     problems: &mut Vec<Problem>,
-) -> Option<Tool> {
+) -> Option<(Tool, Hints)> {
     let mut notes = Vec::new();
     let read = read(&definition, bounds, &mut notes);
     match read {
         Ok(Read { name, title, description, hints, parameters }) => {
             let altered = |note| Problem::new(server, Some(&name), Severity::Altered, note);
             problems.extend(notes.into_iter().map(altered));
-            Some(Tool {
+            let tool = Tool {
                 id: ToolId::new(server, &name),
                 server: Arc::clone(server),
                 effect: Effect::infer(&name, hints),
@@ -33,7 +33,8 @@ pub(super) fn admit(
                 description,
                 parameters,
                 definition,
-            })
+            };
+            Some((tool, hints))
         }
         Err(Refusal { name, message }) => {
             problems.push(Problem::new(server, name.as_deref(), Severity::Rejected, message));

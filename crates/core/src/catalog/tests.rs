@@ -35,6 +35,28 @@ fn r18_order_and_names_do_not_depend_on_who_connected_first() {
 }
 
 #[test]
+fn c3_a_server_that_warns_of_everything_warns_of_nothing() {
+    let warned = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{{"destructiveHint":true}}}}"#
+        )
+    };
+    let effects = |names: &[&str], more: Vec<String>| {
+        let tools = names.iter().map(|name| warned(name)).chain(more).collect();
+        let (catalog, _) = gather([("s", tools)]);
+        catalog.tools().iter().map(|tool| tool.effect).collect::<Vec<_>>()
+    };
+    let all = ["click", "press", "scroll", "hover", "delete_tab"];
+    let mut expected = vec![Effect::Write; 4];
+    expected.push(Effect::Destroy);
+    assert_eq!(effects(&all, vec![]), expected);
+    assert_eq!(effects(&["click"], vec![]), [Effect::Destroy], "one warning may be meant");
+    let mut expected = vec![Effect::Destroy; 5];
+    expected.push(Effect::Write);
+    assert_eq!(effects(&all, vec![tool("open_tab")]), expected, "it tells tools apart");
+}
+
+#[test]
 fn one_bad_tool_does_not_hide_the_others() {
     let schema = r#""inputSchema":{"type":"object"}"#;
     let deep = format!("{}{}", "[".repeat(20), "]".repeat(20));

@@ -3,6 +3,7 @@
 use crate::catalog::Catalog;
 use crate::embed::{Embedding, Error, Packed, Vectors};
 use crate::metadata::Knowledge;
+use crate::text::sentences;
 use crate::tool::Tool;
 use crate::tool::words::words;
 
@@ -25,6 +26,8 @@ pub struct Sense {
     pub tools: Vec<f32>,
     /// Between the request and the nearest of each tool's phrasings or its own text.
     pub phrases: Vec<f32>,
+    /// The same for that sentence of the request which is nearest.
+    pub sentences: Vec<f32>,
 }
 
 /// Something of a tool that has a meaning.
@@ -65,8 +68,19 @@ impl Meaning {
         self.len() == 0
     }
 
-    /// Compares a request with every tool.
-    pub fn sense(&self, request: &Embedding) -> Result<Sense, Error> {
+    /// Compares a request with every tool: the vectors of what [`asked`] returns for it.
+    pub fn sense(&self, request: &[Embedding]) -> Result<Sense, Error> {
+        let Some((whole, sentences)) = request.split_first() else { return Ok(Sense::default()) };
+        let mut sense = self.compare(whole)?;
+        for sentence in sentences {
+            for (nearest, other) in sense.sentences.iter_mut().zip(self.compare(sentence)?.phrases) {
+                *nearest = nearest.max(other);
+            }
+        }
+        Ok(sense)
+    }
+
+    fn compare(&self, request: &Embedding) -> Result<Sense, Error> {
         let mut cosines = Vec::new();
         let mut best = |vectors: &Vectors, owners: &[u32]| -> Result<Vec<f32>, Error> {
             vectors.score(request, &mut cosines)?;
@@ -83,8 +97,15 @@ impl Meaning {
         for (phrase, own) in phrases.iter_mut().zip(&tools) {
             *phrase = phrase.max(*own);
         }
-        Ok(Sense { tools, phrases })
+        Ok(Sense { tools, sentences: phrases.clone(), phrases })
     }
+}
+
+/// Returns the texts of a request that are compared: the whole, then its sentences where it has several.
+pub fn asked(task: &str) -> Vec<&str> {
+    let sentences = sentences(task, MAX_SENTENCES);
+    let several = if sentences.len() > 1 { sentences } else { Vec::new() };
+    std::iter::once(task).chain(several).collect()
 }
 
 /// Returns the text by which the encoder knows a tool. Training uses the same form.
@@ -115,6 +136,7 @@ pub fn parts(catalog: &Catalog, knowledge: &Knowledge, position: usize) -> Vec<(
     parts
 }
 
+const MAX_SENTENCES: usize = 8;
 const MAX_PARAMETERS: usize = 12;
 const LEAD_CHARS: usize = 300;
 /// A heading this early is a part of the sentence.
@@ -175,11 +197,14 @@ mod tests {
         for (position, part, at) in [(0, Part::Text, 0), (1, Part::Phrase, 1), (1, Part::Phrase, 2)] {
             meaning.add(position, &part, &axis(at).pack()).expect("four numbers");
         }
-        let sense = meaning.sense(&axis(2)).expect("four numbers");
+        let sense = meaning.sense(&[axis(2)]).expect("four numbers");
         assert!(sense.tools[0].abs() < 0.02 && sense.phrases[1] > 0.98);
         assert_eq!(sense.tools[1], 0.0);
-        let own = meaning.sense(&axis(0)).expect("four numbers");
+        let own = meaning.sense(&[axis(0)]).expect("four numbers");
         assert!(own.phrases[0] > 0.98, "its own text counts where it has no phrasing");
-        assert!(meaning.sense(&Embedding::new(vec![1.0; 3])).is_err());
+        assert!(meaning.sense(&[Embedding::new(vec![1.0; 3])]).is_err());
+        let parted = meaning.sense(&[axis(3), axis(0), axis(2)]).expect("four numbers");
+        assert!(parted.phrases.iter().all(|it| *it < 0.02), "the whole is like none");
+        assert!(parted.sentences.iter().all(|it| *it > 0.98), "each sentence is like one");
     }
 }

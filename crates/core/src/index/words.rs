@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use crate::catalog::Catalog;
 use crate::lexicon::Lexicon;
 use crate::text::each_term;
-use crate::tool::Tool;
 use crate::tool::words::words as identifier_words;
+use crate::tool::{Tool, remarks};
 
 /// Finds tools by the words of a request.
 #[derive(Clone, Debug)]
@@ -46,12 +46,13 @@ struct Field {
 }
 
 // Weights and penalties are those that found most among 30,000 public tools, with requests written for them.
-const FIELDS: [Field; 5] = [
+const FIELDS: [Field; 6] = [
     Field { weight: 2.0, length_penalty: 0.5 }, // name
     Field { weight: 2.0, length_penalty: 0.2 }, // server
     Field { weight: 1.5, length_penalty: 0.5 }, // title
     Field { weight: 0.6, length_penalty: 0.7 }, // parameters
     Field { weight: 3.0, length_penalty: 0.3 }, // description
+    Field { weight: 1.0, length_penalty: 0.7 }, // what parameters are for
 ];
 
 /// How soon a word said again stops counting.
@@ -220,6 +221,9 @@ impl Build {
             read(3, &parameter.name);
         }
         read(4, &tool.description);
+        for remark in remarks(&tool.definition) {
+            read(5, &remark);
+        }
 
         self.name_starts.push(count(self.name_terms.len()));
         self.add_name(&tool.name);

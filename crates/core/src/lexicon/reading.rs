@@ -34,9 +34,19 @@ impl Reading {
     /// Reads a request.
     pub fn of(text: &str) -> Self {
         let lexicon = Lexicon::builtin();
-        let text = folded(text);
-        let runs: Vec<&str> = runs(&text).take(MAX_WORDS).collect();
-        let language = language(lexicon, &text, &runs);
+        let folded = folded(text);
+        let runs: Vec<&str> = runs(&folded).take(MAX_WORDS).collect();
+        Self::of_runs(&runs, language(lexicon, &folded, &runs))
+    }
+
+    /// Reads a part of a request whose language is known.
+    pub(crate) fn of_part(text: &str, language: Language) -> Self {
+        let folded = folded(text);
+        Self::of_runs(&runs(&folded).take(MAX_WORDS).collect::<Vec<_>>(), language)
+    }
+
+    fn of_runs(runs: &[&str], language: Language) -> Self {
+        let lexicon = Lexicon::builtin();
         let mut words = Vec::new();
         let mut at = 0;
         while at < runs.len() && words.len() < MAX_WORDS {

@@ -39,6 +39,9 @@ pub struct Metadata {
     pub optional_params: Vec<String>,
     /// Tools that usually follow.
     pub can_chain_with: Vec<String>,
+    /// Calls per minute that its service allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<u32>,
 }
 
 const KEYWORDS: usize = 12;
@@ -73,6 +76,7 @@ impl Metadata {
             required_params: parameters(true),
             optional_params: parameters(false),
             can_chain_with: note.chains_with.clone(),
+            rate_limit: note.rate_limit,
         }
     }
 
@@ -89,6 +93,7 @@ impl Metadata {
             examples: self.examples,
             not_for: std::collections::BTreeMap::new(),
             chains_with: self.can_chain_with,
+            rate_limit: self.rate_limit,
         }
     }
 }

@@ -40,16 +40,24 @@ impl Knowledge {
         let mut knowledge = Self::default();
         for (server, _) in catalog.servers() {
             let tools = catalog.of_server(server);
-            let common = library.and_then(|library| library.about(tools));
-            let is_own = |it: &&Sidecar| it.server == **server && it.holds_for(version(server));
-            let sources: Vec<&Sidecar> = own.iter().filter(is_own).chain(common).collect();
-            for tool in tools {
-                knowledge.tools.push(facts(tool, &sources));
-            }
+            let sources = sources(tools, (library, own), server, version(server));
+            knowledge.tools.extend(tools.iter().map(|tool| facts(tool, &sources)));
             let aliases = sources.iter().flat_map(|source| source.aliases.iter().cloned());
             knowledge.servers.insert(Arc::clone(server), aliases.collect());
         }
         knowledge
+    }
+
+    /// Brings together what is known of the tools of one server, in the order of the catalog.
+    pub fn of_server(
+        catalog: &Catalog,
+        (library, own): (Option<&Library>, &[Sidecar]),
+        server: &str,
+        version: Option<&str>,
+    ) -> Vec<Facts> {
+        let tools = catalog.of_server(server);
+        let sources = sources(tools, (library, own), server, version);
+        tools.iter().map(|tool| facts(tool, &sources)).collect()
     }
 
     /// Returns what is known of the tool at a position of the catalog.
@@ -66,6 +74,17 @@ impl Knowledge {
     pub fn written(&self) -> usize {
         self.tools.iter().filter(|facts| facts.note.is_some()).count()
     }
+}
+
+/// Returns what was written about a server: a person's own files before the library.
+fn sources<'a>(
+    tools: &[Tool],
+    (library, own): (Option<&'a Library>, &'a [Sidecar]),
+    server: &str,
+    version: Option<&str>,
+) -> Vec<&'a Sidecar> {
+    let common = library.and_then(|library| library.about(tools));
+    own.iter().filter(|it| it.server == server && it.holds_for(version)).chain(common).collect()
 }
 
 fn facts(tool: &Tool, sources: &[&Sidecar]) -> Facts {
@@ -105,6 +124,7 @@ fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
     for note in notes {
         joined.action = joined.action.or(note.action);
         joined.effect = joined.effect.or(note.effect);
+        joined.rate_limit = joined.rate_limit.or(note.rate_limit);
         joined.category = joined.category.or_else(|| note.category.clone());
         let lists = [
             (&mut joined.targets, &note.targets),

@@ -66,6 +66,9 @@ pub struct Note {
     /// Tools of the same server that usually follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chains_with: Vec<String>,
+    /// Calls per minute that its service allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<u32>,
 }
 
 /// Why a file of metadata cannot be used.
@@ -107,6 +110,9 @@ impl Sidecar {
             let others = note.not_for.keys().chain(&note.chains_with);
             for other in others.filter(|other| !self.tools.contains_key(*other)) {
                 problems.push(format!("tools.{name}: there is no tool `{other}` in this file"));
+            }
+            if note.rate_limit == Some(0) {
+                problems.push(format!("tools.{name}.rateLimit: is 0, so that it could never be called"));
             }
             if note.not_for.contains_key(name) {
                 problems.push(format!("tools.{name}.notFor: names the tool itself"));

@@ -93,6 +93,7 @@ fn whole(signal: Signal) -> Signal {
         (Signal::PhraseShare, Signal::Phrase),
         (Signal::SenseShare, Signal::Sense),
         (Signal::PhraseSenseShare, Signal::PhraseSense),
+        (Signal::SentenceSenseShare, Signal::SentenceSense),
     ];
     wholes.iter().find(|(part, _)| *part == signal).map_or(signal, |(_, whole)| *whole)
 }

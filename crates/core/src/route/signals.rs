@@ -34,6 +34,8 @@ pub enum Signal {
     SenseShare,
     PhraseSense,
     PhraseSenseShare,
+    SentenceSense,
+    SentenceSenseShare,
     Available,
     Tier,
     Recent,
@@ -43,7 +45,7 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal, in the order of [`Signals`].
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Words,
         Self::WordsShare,
         Self::WordsSum,
@@ -66,6 +68,8 @@ impl Signal {
         Self::SenseShare,
         Self::PhraseSense,
         Self::PhraseSenseShare,
+        Self::SentenceSense,
+        Self::SentenceSenseShare,
         Self::Available,
         Self::Tier,
         Self::Recent,
@@ -98,6 +102,8 @@ impl Signal {
             Self::SenseShare => "sense-share",
             Self::PhraseSense => "phrase-sense",
             Self::PhraseSenseShare => "phrase-sense-share",
+            Self::SentenceSense => "sentence-sense",
+            Self::SentenceSenseShare => "sentence-sense-share",
             Self::Available => "available",
             Self::Tier => "tier",
             Self::Recent => "recent",
@@ -131,6 +137,8 @@ impl Signal {
             Self::SenseShare => "means it as much as of the best tool",
             Self::PhraseSense => "means what people say for this tool",
             Self::PhraseSenseShare => "means it as much as for the best tool",
+            Self::SentenceSense => "has a sentence that means what the tool does",
+            Self::SentenceSenseShare => "has a sentence that means it as much as of the best tool",
             Self::Available => "the server is reachable",
             Self::Tier => "the tool is a fallback",
             Self::Recent => "was used in this conversation",
@@ -162,6 +170,8 @@ pub(super) struct Query {
     pub(super) is_foreign: f32,
     /// The share of its words that some tool has.
     pub(super) coverage: f32,
+    /// The share of its words, by what they tell, that the best tool has.
+    pub(super) shared: f32,
     /// Whether meanings are compared.
     pub(super) has_sense: bool,
     /// How many different terms it has.
@@ -221,17 +231,12 @@ pub(super) fn compare(
     if let Some(sense) = sense {
         found.look_at(&sense.tools);
         found.look_at(&sense.phrases);
+        found.look_at(&sense.sentences);
     }
 
     let named = index.names.named(&said);
     let most_named = named.iter().copied().fold(0.0, f32::max);
     let known = said.iter().filter(|term| index.words.term(term).is_some()).count();
-    let query = Query {
-        is_foreign: f32::from(intent.language != Language::En),
-        coverage: known as f32 / said.len().max(1) as f32,
-        has_sense: sense.is_some(),
-        terms: said.len(),
-    };
     let (mut tools, standings): (Vec<usize>, Vec<Standing>) =
         found.tools().into_iter().map(|tool| (tool, (situation.standing)(&catalog.tools()[tool]))).unzip();
     let scores = Scores {
@@ -241,11 +246,19 @@ pub(super) fn compare(
         phrase: Scored::new(&by_phrase, 1.0),
         sense: Scored::new(sense.map(|it| it.tools.as_slice()).unwrap_or_default(), 1.0),
         phrase_sense: Scored::new(sense.map(|it| it.phrases.as_slice()).unwrap_or_default(), 1.0),
+        sentence_sense: Scored::new(sense.map(|it| it.sentences.as_slice()).unwrap_or_default(), 1.0),
         named: &named,
         most_named,
         evidence: Evidence::of(task),
         terms: words.iter().chain(&gloss_terms).copied().collect(),
         category: Categories::builtin().position(&intent.category),
+    };
+    let query = Query {
+        is_foreign: f32::from(intent.language != Language::En),
+        coverage: known as f32 / said.len().max(1) as f32,
+        shared: scores.words.best / scores.words.whole.max(f32::MIN_POSITIVE),
+        has_sense: sense.is_some(),
+        terms: said.len(),
     };
     let mut signals: Vec<Signals> = tools
         .iter()
@@ -385,6 +398,7 @@ struct Scores<'a> {
     phrase: Scored<'a>,
     sense: Scored<'a>,
     phrase_sense: Scored<'a>,
+    sentence_sense: Scored<'a>,
     named: &'a [f32],
     most_named: f32,
     evidence: Evidence,
@@ -409,6 +423,7 @@ impl Scores<'_> {
             (&self.phrase, Signal::Phrase, Signal::PhraseShare),
             (&self.sense, Signal::Sense, Signal::SenseShare),
             (&self.phrase_sense, Signal::PhraseSense, Signal::PhraseSenseShare),
+            (&self.sentence_sense, Signal::SentenceSense, Signal::SentenceSenseShare),
         ];
         for (scored, whole, share) in pairs {
             let (of_whole, of_best) = scored.of(tool);

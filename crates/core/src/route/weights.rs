@@ -37,15 +37,17 @@ pub enum Gate {
     Coverage,
     /// It is long.
     Length,
+    /// One tool has most of its words.
+    Shared,
 }
 
 impl Gate {
     /// Every gate.
-    pub const ALL: [Self; 3] = [Self::Foreign, Self::Coverage, Self::Length];
+    pub const ALL: [Self; 4] = [Self::Foreign, Self::Coverage, Self::Length, Self::Shared];
 }
 
 pub(super) fn gates(query: &Query) -> [f32; Gate::ALL.len()] {
-    [query.is_foreign, query.coverage, length(query)]
+    [query.is_foreign, query.coverage, length(query), query.shared]
 }
 
 /// How long a request is: 0 for none, 1 for about twenty terms.
@@ -99,7 +101,9 @@ impl Table {
         signals: &[[f32; Gate::ALL.len() + 1]; Signal::ALL.len()],
         judgements: &[(&str, Traits)],
     ) -> Self {
-        let named = |(at, weights): (usize, &[f32; 4])| (Signal::ALL[at].name().to_owned(), *weights);
+        let named = |(at, weights): (usize, &[f32; Gate::ALL.len() + 1])| {
+            (Signal::ALL[at].name().to_owned(), *weights)
+        };
         let judged = |(name, traits): &(&str, Traits)| {
             let traits = Trait::ALL.iter().map(|it| (it.name().to_owned(), traits[*it as usize]));
             ((*name).to_owned(), traits.collect())

@@ -33,8 +33,9 @@ pub struct Hints {
 impl Effect {
     /// Infers the effect from a tool's own name and what its server says.
     ///
-    /// The server is believed, except that no hint makes a name that clearly destroys harmless.
-    /// Without hints the verb of the name decides; an unknown verb is taken as a write.
+    /// The server is believed, with two exceptions: no hint makes a name that clearly destroys harmless, and
+    /// a warning about an everyday change is taken as one. The protocol calls every change destructive that is
+    /// not an addition, so that servers warn of `edit_file` as of `wipe_disk`. Without hints the verb of the name decides; an unknown verb is taken as a write.
     ///
     /// ```
     /// use toolyard_core::tool::{Effect, Hints};
@@ -51,12 +52,23 @@ impl Effect {
             _ if named == Self::Destroy => Self::Destroy,
             // The protocol gives the other hints a meaning only for tools that are not read-only.
             Hints { read_only: Some(true), .. } => Self::Read,
+            Hints { destructive: Some(true), .. } if changes(name) => Self::Write,
             Hints { destructive: Some(true), .. } => Self::Destroy,
             // What does more on a second call did something on the first.
             Hints { read_only: Some(false), .. } | Hints { idempotent: Some(false), .. } => Self::Write,
             Hints { .. } => named,
         }
     }
+}
+
+/// Whether the verb of a name is one of an everyday change.
+fn changes(name: &str) -> bool {
+    words(name).map(classify).find(|word| *word != Word::Other) == Some(Word::Changes)
+}
+
+/// `empty_trash`: elsewhere in a name it is an adjective, as in `create_empty_file`.
+fn empties(name: &str) -> bool {
+    words(name).next().is_some_and(|first| first.eq_ignore_ascii_case("empty"))
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -66,6 +78,8 @@ enum Word {
     /// Reads as the first word; later it is more likely a noun, as in `shuffle_list` or `mark_read`.
     ReadsFirst,
     Writes,
+    /// Writes as people do all day: adds, edits, moves, sends.
+    Changes,
     Destroys,
     Links,
     Other,
@@ -80,18 +94,23 @@ fn from_name(name: &str) -> Effect {
         *word == Word::Destroys && is_verb
     });
     let reads = words.first() == Some(&Word::ReadsFirst) || words.contains(&Word::Reads);
-    let changes = words.iter().any(|word| matches!(word, Word::Writes | Word::Destroys));
+    let changes = words.iter().any(|word| matches!(word, Word::Writes | Word::Changes | Word::Destroys));
     // `get_and_frobnicate`: a second verb that is not known to read.
     let links_on = words
         .windows(2)
         .any(|pair| pair[0] == Word::Links && !matches!(pair[1], Word::Reads | Word::ReadsFirst));
-    if destroys {
+    if destroys || empties(name) {
         Effect::Destroy
     } else if reads && !changes && !links_on {
         Effect::Read
     } else {
         Effect::Write
     }
+}
+
+/// Whether a word, as a verb, says that something is removed or cannot be undone.
+pub(crate) fn names_destruction(word: &str) -> bool {
+    classify(word) == Word::Destroys
 }
 
 fn classify(word: &str) -> Word {
@@ -106,13 +125,15 @@ fn classify(word: &str) -> Word {
         | "prune" | "clean" | "cleanup" | "flush" | "revoke" | "discard" | "trash" | "shred" | "nuke"
         | "deprovision" | "decommission" => Word::Destroys,
         "create" | "add" | "insert" | "append" | "prepend" | "write" | "update" | "upsert" | "set"
-        | "put" | "post" | "patch" | "edit" | "modify" | "change" | "replace" | "rename" | "move" | "mv"
-        | "copy" | "save" | "store" | "upload" | "send" | "publish" | "push" | "merge" | "commit"
-        | "apply" | "run" | "execute" | "exec" | "start" | "stop" | "restart" | "trigger" | "toggle"
-        | "enable" | "disable" | "mark" | "assign" | "close" | "open" | "cancel" | "archive" | "restore"
-        | "revert" | "import" | "install" | "submit" | "book" | "buy" | "pay" | "order" | "subscribe"
-        | "register" | "generate" | "make" | "new" | "sync" | "deploy" | "scale" | "increment"
-        | "decrement" | "lock" | "unlock" | "invite" | "share" | "reply" => Word::Writes,
+        | "put" | "post" | "patch" | "edit" | "modify" | "change" | "rename" | "move" | "mv" | "copy"
+        | "duplicate" | "save" | "store" | "upload" | "send" | "mark" | "assign" | "import" | "export"
+        | "register" | "generate" | "make" | "new" | "invite" | "share" | "reply" | "comment" | "link"
+        | "transition" => Word::Changes,
+        "replace" | "publish" | "push" | "merge" | "commit" | "apply" | "run" | "execute" | "exec"
+        | "start" | "stop" | "restart" | "trigger" | "toggle" | "enable" | "disable" | "close" | "open"
+        | "cancel" | "archive" | "restore" | "revert" | "install" | "submit" | "book" | "buy" | "pay"
+        | "order" | "subscribe" | "sync" | "deploy" | "scale" | "increment" | "decrement" | "lock"
+        | "unlock" => Word::Writes,
         "and" | "or" | "then" => Word::Links,
         _ => Word::Other,
     }
@@ -143,12 +164,19 @@ mod tests {
         ] {
             assert_eq!(named(name), Effect::Read, "{name}");
         }
-        for name in
-            ["delete_file", "notes-remove", "dropTable", "API-delete-a-block", "kill", "clear_all", "delete2"]
-        {
+        for name in [
+            "delete_file",
+            "notes-remove",
+            "dropTable",
+            "API-delete-a-block",
+            "kill",
+            "clear_all",
+            "delete2",
+            "empty_trash",
+        ] {
             assert_eq!(named(name), Effect::Destroy, "{name}");
         }
-        for name in ["create_issue", "frobnicate", "", "__", "send_mail", "読む"] {
+        for name in ["create_issue", "frobnicate", "", "__", "send_mail", "create_empty_file", "読む"] {
             assert_eq!(named(name), Effect::Write, "{name}");
         }
     }
@@ -176,10 +204,21 @@ mod tests {
         assert_eq!(hinted("frobnicate", Some(true), None), Effect::Read);
         assert_eq!(hinted("frobnicate", Some(true), Some(true)), Effect::Read);
         assert_eq!(hinted("get_user", Some(false), None), Effect::Write);
-        assert_eq!(hinted("move_page", None, Some(true)), Effect::Destroy);
+        assert_eq!(hinted("restore_backup", None, Some(true)), Effect::Destroy);
+        assert_eq!(hinted("frobnicate", Some(false), Some(true)), Effect::Destroy);
         assert_eq!(hinted("get_user", None, Some(false)), Effect::Read);
         assert_eq!(hinted("delete_file", Some(true), Some(false)), Effect::Destroy);
         assert_eq!(hinted("read_and_delete", Some(true), None), Effect::Destroy);
+    }
+
+    #[test]
+    fn c3_a_warning_about_an_everyday_change_is_not_one_about_destruction() {
+        for name in ["edit_file", "jira_update_issue", "API-post-page", "move_page"] {
+            assert_eq!(hinted(name, Some(false), Some(true)), Effect::Write, "{name}");
+        }
+        for name in ["execute_sql", "kubectl_apply", "update_and_purge", "search_and_replace"] {
+            assert_eq!(hinted(name, Some(false), Some(true)), Effect::Destroy, "{name}");
+        }
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// Names a tool across all servers, written `server__tool`, at most [`ToolId::MAX_CHARS`] characters.
@@ -12,6 +13,11 @@ use sha2::{Digest, Sha256};
 /// Only `A-Z`, `a-z`, `0-9`, `_` and `-` occur, because clients and model providers reject the rest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolId(Arc<str>);
+
+/// Why a text cannot be the name of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the name of a tool; expected `server__tool`")]
+pub struct BadToolId(String);
 
 impl ToolId {
     /// Clients reject longer names; some of them count their own prefix on top.
@@ -82,6 +88,23 @@ impl Borrow<str> for ToolId {
 impl Serialize for ToolId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
+    }
+}
+
+/// Takes back what [`ToolId`] wrote; whether there is such a tool is for the catalog to say.
+impl FromStr for ToolId {
+    type Err = BadToolId;
+
+    fn from_str(text: &str) -> Result<Self, BadToolId> {
+        let halves = text.split_once("__").filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+        let is_id = halves.is_some() && text.len() <= Self::MAX_CHARS && text.chars().all(is_id_char);
+        if is_id { Ok(Self(text.into())) } else { Err(BadToolId(text.to_owned())) }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

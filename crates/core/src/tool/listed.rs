@@ -18,6 +18,18 @@ impl Tool {
     /// are `null` are left out where the protocol has no `null`: one such tool makes some clients
     /// drop a whole listing. There is no line break in it, so it may travel on one line.
     pub fn listed(&self) -> String {
+        self.written(input_schema)
+    }
+
+    /// Returns the definition with one more parameter, unless it has one of that name.
+    pub fn listed_with(&self, parameter: &str, schema: &str) -> String {
+        if self.parameters.iter().any(|own| own.name == parameter) {
+            return self.listed();
+        }
+        self.written(|value| with_parameter(&input_schema(value), parameter, schema))
+    }
+
+    fn written(&self, schema: impl Fn(&RawValue) -> String) -> String {
         let mut out = Listing::new(self.definition.get().len() + 64);
         let members = Members::of(&self.definition).map_or_else(Vec::new, |members| members.0);
         let mut has_schema = false;
@@ -29,14 +41,15 @@ impl Tool {
                 "annotations" => out.member_if_some(&key, annotations(value)),
                 "inputSchema" => {
                     has_schema = true;
-                    out.member(&key, &input_schema(value));
+                    out.member(&key, &schema(value));
                 }
                 "outputSchema" | "icons" | "execution" | "_meta" if is_null(value) => {}
                 _ => out.member(&key, value.get()),
             }
         }
         if !has_schema {
-            out.member("inputSchema", NO_PARAMETERS);
+            let none = RawValue::from_string(NO_PARAMETERS.to_owned()).expect("it is JSON");
+            out.member("inputSchema", &schema(&none));
         }
         out.finish()
     }
@@ -120,6 +133,23 @@ fn input_schema(value: &RawValue) -> String {
         }
         None => NO_PARAMETERS.to_owned(),
     }
+}
+
+fn with_parameter(schema: &str, parameter: &str, added: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Box<RawValue>>(schema) else { return schema.to_owned() };
+    let Some(members) = Members::of(&value) else { return schema.to_owned() };
+    let mut out = Listing::new(schema.len() + added.len() + 32);
+    let mut properties = Listing::new(schema.len());
+    for (key, value) in members.0 {
+        if key != "properties" {
+            out.member(&key, value.get());
+        } else if let Some(own) = Members::of(value) {
+            own.0.iter().for_each(|(key, value)| properties.member(key, value.get()));
+        }
+    }
+    properties.member(parameter, added);
+    out.member("properties", &properties.finish());
+    out.finish()
 }
 
 fn quoted(text: &str) -> String {

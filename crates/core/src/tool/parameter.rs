@@ -29,6 +29,9 @@ const MAX_CHOICES_CHARS: usize = 60;
 /// A definition may be referred to by every parameter and is read each time.
 const MAX_SHARED_BYTES: usize = 4096;
 const MAX_NAME_BYTES: usize = 128;
+/// More than this says nothing new, or is there to be found by everything.
+const MAX_REMARKS: usize = 24;
+const MAX_REMARK_CHARS: usize = 160;
 
 impl Parameter {
     /// Reads the parameters of an input schema, required ones first, each group in the schema's order.
@@ -60,6 +63,18 @@ impl Parameter {
         parameters.sort_by_key(|parameter| !parameter.required);
         parameters
     }
+}
+
+/// Returns what the definition of a tool says about its parameters, for searching.
+pub(crate) fn remarks(definition: &RawValue) -> Vec<String> {
+    let schema = Members::of(definition).and_then(|it| it.get("inputSchema")).and_then(Members::of);
+    let properties = schema.and_then(|it| it.get("properties")).and_then(Members::of);
+    let properties = properties.map(|it| it.0).unwrap_or_default();
+    let remark = |(_, property): (String, &RawValue)| -> Option<String> {
+        let remark = text(Members::of(property)?.get("description")?)?;
+        Some(remark.chars().take(MAX_REMARK_CHARS).collect())
+    };
+    properties.into_iter().take(MAX_REMARKS).filter_map(remark).collect()
 }
 
 fn is_showable(name: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::config::{self, Folders, edit};
 
 /// Where a server was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct Mention {
     /// Whose configuration it is in.
     pub client: Client,
     /// The file.
@@ -25,7 +25,7 @@ pub struct Source {
 #[derive(Clone, PartialEq)]
 pub struct Addition {
     /// Where it was found.
-    pub source: Source,
+    pub source: Mention,
     /// What it would be called; another name than at its source where that one is taken by another server.
     pub name: String,
     /// The entry that would be written.
@@ -56,27 +56,27 @@ impl std::fmt::Debug for Addition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Same {
     /// Where it was found.
-    pub source: Source,
+    pub source: Mention,
     /// What it is called here.
     pub name: String,
 }
 
 /// What an import would do.
 #[derive(Clone, PartialEq)]
-pub struct Plan {
+pub struct Takeover {
     /// The servers that would be added.
     pub additions: Vec<Addition>,
     /// The servers that are here already.
     pub same: Vec<Same>,
     /// Entries of Toolyard itself, which are left out.
-    pub own: Vec<Source>,
+    pub own: Vec<Mention>,
     /// What cannot be taken over, with the file it is in.
     pub problems: Vec<(PathBuf, String)>,
     before: String,
     after: String,
 }
 
-impl Plan {
+impl Takeover {
     /// Returns the settings file as it would be.
     pub fn text(&self) -> &str {
         &self.after
@@ -88,9 +88,9 @@ impl Plan {
     }
 }
 
-impl std::fmt::Debug for Plan {
+impl std::fmt::Debug for Takeover {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plan")
+        f.debug_struct("Takeover")
             .field("additions", &self.additions)
             .field("same", &self.same)
             .field("own", &self.own)
@@ -107,9 +107,9 @@ pub fn plan(
     found: &[Found],
     current: &str,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Plan, edit::Error> {
+) -> Result<Takeover, edit::Error> {
     let mut known = known_servers(current)?;
-    let mut plan = Plan {
+    let mut plan = Takeover {
         additions: Vec::new(),
         same: Vec::new(),
         own: Vec::new(),
@@ -120,7 +120,7 @@ pub fn plan(
     for found in found {
         plan.problems.extend(found.problems.iter().map(|problem| (found.path.clone(), problem.clone())));
         for (name, server) in &found.servers {
-            let source = Source { client: found.client, path: found.path.clone(), name: name.clone() };
+            let source = Mention { client: found.client, path: found.path.clone(), name: name.clone() };
             if is_toolyard(name, server) {
                 plan.own.push(source);
                 continue;
@@ -148,7 +148,7 @@ pub fn plan(
 }
 
 /// Carries a plan out; `None` when there is nothing to add.
-pub fn apply(plan: &Plan, target: &Path, backups: &Path) -> Result<Option<Receipt>, Error> {
+pub fn apply(plan: &Takeover, target: &Path, backups: &Path) -> Result<Option<Receipt>, Error> {
     let now = match fs::read(target) {
         Ok(now) => now,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

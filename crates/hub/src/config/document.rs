@@ -97,7 +97,7 @@ pub(crate) fn dialect() -> ParseOptions {
 }
 
 /// Reads a file, but no more of it than is too much.
-pub(super) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;

@@ -1,6 +1,8 @@
 //! The settings file as it is written. The schema that editors use is made from these types,
 //! and their comments are the help that editors show.
 
+mod policy;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -8,6 +10,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
 
 /// Returns the JSON Schema of `toolyard.json`.
 pub fn schema() -> &'static Value {
@@ -39,6 +43,8 @@ struct Raw {
     skills: Option<BTreeMap<String, RawSkill>>,
     /// What may be called.
     policy: Option<RawPolicy>,
+    /// What is written down about calls.
+    audit: Option<RawAudit>,
     /// How clients reach the hub.
     serve: Option<RawServe>,
     /// Where the hub keeps what it learnt.
@@ -46,6 +52,9 @@ struct Raw {
     /// Files, or folders of `.json` files, in which you wrote about tools; relative to the folder of this
     /// file. The folder `metadata` beside this file by default.
     metadata: Option<Vec<String>>,
+    /// Files, or folders of `.json` files, with workflows; relative to the folder of this file. The folder
+    /// `workflows` beside this file by default.
+    workflows: Option<Vec<String>>,
 }
 
 /// One MCP server: a command to run, a URL to connect to, or a built-in.
@@ -292,6 +301,9 @@ pub(super) struct RawLimits {
     /// Characters of a tool's description; 16384 by default.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub(super) description_chars: Option<usize>,
+    /// Calls under way at the same time; 32 by default.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub(super) concurrency: Option<usize>,
 }
 
 /// How requests find their tools.
@@ -409,26 +421,6 @@ pub(super) struct RawSkill {
     pub(super) tools: Vec<String>,
 }
 
-/// What may be called.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-#[schemars(rename = "Policy")]
-pub(super) struct RawPolicy {
-    /// Globs over `server__tool` that are refused.
-    #[serde(default)]
-    pub(super) deny: Vec<String>,
-    /// When not empty, only these globs over `server__tool` are allowed.
-    #[serde(default)]
-    pub(super) allow: Vec<String>,
-    /// Calls per minute, by glob over `server__tool`; the first key that fits wins.
-    pub(super) rate_limits: Option<BTreeMap<String, CallsPerMinute>>,
-}
-
-/// Calls per minute.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-pub(super) struct CallsPerMinute(#[schemars(range(min = 1, max = 1_000_000))] pub(super) u32);
-
 /// How clients reach the hub.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
@@ -454,6 +446,9 @@ pub(super) struct RawServe {
     pub(super) concurrency: Option<usize>,
     /// Shorter schemas and texts in tool listings.
     pub(super) compact: Option<bool>,
+    /// Bytes of a result that `smart_route` and `call_tool` return at once; 65536 by default.
+    #[schemars(range(min = 1024, max = 1_073_741_824))]
+    pub(super) result_bytes: Option<usize>,
 }
 
 /// `route`: one tool that takes plain words; `toolset`: a small set that fits the session;

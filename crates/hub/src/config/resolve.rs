@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use toolyard_core::tool::Effect;
 
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
-    RawClarification, RawPerformance, RawPolicy, RawProfile, RawRanking, RawRouting, RawSemanticSearch,
-    RawServe, RawServer, RawSkill, RawStore, RawSurface, Tier,
+    RawAudit, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance, RawPolicy, RawProfile,
+    RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill, RawStance, RawStore,
+    RawSurface, Tier,
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Clarification, Config, Folders, METADATA, Model, Performance, Policy, Profile, Ranking, Routing,
-    SemanticSearch, Serve, Server, Skill, Store, Surface,
+    Audit, Clarification, Config, Folders, METADATA, Model, Performance, Policy, Profile, Ranking, Routing,
+    Rule, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, WORKFLOWS, beside,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
@@ -38,9 +40,11 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         tiers: resolving.tiers(),
         skills: resolving.skills(),
         policy,
+        audit: audit(&resolving.section("audit")),
         serve: resolving.serve(),
         store: resolving.store(),
-        metadata: resolving.metadata(),
+        metadata: resolving.paths(METADATA),
+        workflows: resolving.paths(WORKFLOWS),
         servers,
         routing,
     }
@@ -199,7 +203,37 @@ impl<'n> Resolving<'_, 'n, '_> {
             .iter()
             .filter_map(|member| limits.get(&member.key).map(|limit| (member.key.clone(), limit.0)))
             .collect();
-        Policy { deny: raw.deny, allow: raw.allow, rate_limits }
+        let rules = self.rules();
+        Policy {
+            deny: raw.deny,
+            allow: raw.allow,
+            rate_limits,
+            read_only: raw.read_only.unwrap_or_default(),
+            rules,
+        }
+    }
+
+    fn rules(&mut self) -> Vec<Rule> {
+        let written = self.root.member("policy").and_then(|it| it.node.member("rules"));
+        let Some(Value::List(elements)) = written.map(|it| &it.node.value) else { return Vec::new() };
+        elements.iter().filter_map(|element| self.rule(element)).collect()
+    }
+
+    fn rule(&mut self, node: &'n Node) -> Option<Rule> {
+        let raw: RawRule = self.read(node)?;
+        let at = |key: &str| node.member(key).map_or(node.span.start, |it| it.node.span.start);
+        let (tools, servers) = (names(raw.tool), names(raw.server));
+        for server in servers.iter().filter(|server| !self.names.contains(server.as_str())) {
+            let hint = self.report.did_you_mean(server, self.names.iter().copied());
+            let message = format!("a rule of `policy` names an unknown server `{server}`");
+            self.report.add(at("server"), message, hint);
+        }
+        for tool in tools.iter().filter(|tool| !tool.contains("__") && !tool.contains('*')) {
+            let hint = "write it as server__tool, or with * for any characters".to_owned();
+            let message = format!("a rule of `policy` names `{tool}`, which is no tool");
+            self.report.add(at("tool"), message, Some(hint));
+        }
+        Some(Rule { tools, servers, effects: effects(raw.effect), then: stance(raw.then) })
     }
 
     fn serve(&mut self) -> Serve {
@@ -234,6 +268,7 @@ impl<'n> Resolving<'_, 'n, '_> {
             body_bytes: raw.body_bytes.unwrap_or(standard.body_bytes),
             concurrency: raw.concurrency.unwrap_or(standard.concurrency),
             compact: raw.compact.unwrap_or(standard.compact),
+            result_bytes: raw.result_bytes.unwrap_or(standard.result_bytes),
         }
     }
 
@@ -310,14 +345,14 @@ impl<'n> Resolving<'_, 'n, '_> {
         Store { folder: folder.unwrap_or_else(|| self.folders.data.clone()) }
     }
 
-    fn metadata(&mut self) -> Vec<PathBuf> {
-        let written = self.root.member("metadata").map(|member| &member.node);
+    /// Returns the files and folders under a key, else the folder of that name beside the settings.
+    fn paths(&mut self, key: &str) -> Vec<PathBuf> {
+        let written = self.root.member(key).map(|member| &member.node);
         match written.and_then(|node| self.read::<Vec<String>>(node)) {
             Some(paths) => {
                 paths.iter().map(|path| resolve_path(path, self.folder, &self.folders.home)).collect()
             }
-            // Most people have none, which is no mistake.
-            None => Vec::from_iter(Some(self.folder.join(METADATA)).filter(|folder| folder.is_dir())),
+            None => beside(self.folder, key),
         }
     }
 }
@@ -325,6 +360,45 @@ impl<'n> Resolving<'_, 'n, '_> {
 /// Returns the servers of a file, under either key.
 fn servers_of(root: &Node) -> impl Iterator<Item = &Member> {
     ["mcpServers", "servers"].into_iter().filter_map(|key| root.member(key)).flat_map(|it| it.node.members())
+}
+
+fn names(raw: Option<RawNames>) -> Vec<String> {
+    match raw {
+        Some(RawNames::One(name)) => vec![name],
+        Some(RawNames::Several(names)) => names,
+        None => Vec::new(),
+    }
+}
+
+fn effects(raw: Option<RawEffects>) -> Vec<Effect> {
+    let effect = |raw: RawEffect| match raw {
+        RawEffect::Read => Effect::Read,
+        RawEffect::Write => Effect::Write,
+        RawEffect::Destroy => Effect::Destroy,
+    };
+    match raw {
+        Some(RawEffects::One(one)) => vec![effect(one)],
+        Some(RawEffects::Several(several)) => several.into_iter().map(effect).collect(),
+        None => Vec::new(),
+    }
+}
+
+fn stance(raw: RawStance) -> Stance {
+    match raw {
+        RawStance::Allow => Stance::Allow,
+        RawStance::Ask => Stance::Ask,
+        RawStance::Deny => Stance::Deny,
+    }
+}
+
+fn audit(raw: &RawAudit) -> Audit {
+    let standard = Audit::default();
+    Audit {
+        enabled: raw.enabled.unwrap_or(standard.enabled),
+        values: raw.values.unwrap_or(standard.values),
+        file_bytes: raw.file_bytes.unwrap_or(standard.file_bytes),
+        files: raw.files.unwrap_or(standard.files),
+    }
 }
 
 fn clarification(raw: &RawClarification) -> Clarification {

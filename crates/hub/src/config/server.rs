@@ -221,6 +221,7 @@ impl Resolving<'_, '_, '_> {
             pages: raw.pages.unwrap_or(standard.pages),
             name_chars: raw.name_chars.unwrap_or(standard.name_chars),
             description_chars: raw.description_chars.unwrap_or(standard.description_chars),
+            concurrency: raw.concurrency.unwrap_or(standard.concurrency),
         }
     }
 

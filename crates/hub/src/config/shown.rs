@@ -106,6 +106,7 @@ impl fmt::Debug for Serve {
             .field("body_bytes", &self.body_bytes)
             .field("concurrency", &self.concurrency)
             .field("compact", &self.compact)
+            .field("result_bytes", &self.result_bytes)
             .finish()
     }
 }

@@ -57,7 +57,11 @@ const WHOLE: &str = r#"{
   "routing": { "confidenceThreshold": 0.6 },
   "tiers": { "notes": 0, "git__*": 1, "docs__search": 2 },
   "skills": { "release": { "when": "cutting a release", "instructions": "Tag first.", "tools": ["git__tag"] } },
-  "policy": { "deny": ["*__delete_*"], "rateLimits": { "docs__*": 30, "*": 600 } },
+  "policy": {
+    "deny": ["*__delete_*"], "rateLimits": { "docs__*": 30, "*": 600 },
+    "rules": [{ "server": "git", "effect": ["write", "destroy"], "then": "ask" }, { "tool": "docs__*", "then": "deny" }],
+  },
+  "audit": { "values": true },
   "serve": {
     "surface": "search",
     "http": "0.0.0.0:9000",
@@ -84,14 +88,15 @@ fn a_whole_file_is_read() {
     old: Sse { url: http://localhost:9000/…, headers: {}, auth: Off } lazy true idle None call 5s
     "#);
     let rest = format!(
-        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
-        config.tiers, config.skills, config.policy, config.serve, config.store, config.metadata
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        config.tiers, config.skills, config.policy, config.audit, config.serve, config.store, config.metadata
     );
     insta::assert_snapshot!(rest, @r#"
     [("notes__*", 0), ("git__*", 1), ("docs__search", 2)]
     {"release": Skill { when: "cutting a release", instructions: "Tag first.", tools: ["git__tag"] }}
-    Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)] }
-    Serve { surface: Search, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"] }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false }
+    Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }] }
+    Audit { enabled: true, values: true, file_bytes: 8388608, files: 4 }
+    Serve { surface: Search, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"] }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false, result_bytes: 65536 }
     Store { folder: "/etc/yard/state" }
     ["/etc/yard/about", "/home/ana/tools.json"]
     "#);

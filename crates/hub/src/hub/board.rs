@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{broadcast, mpsc, watch};
 use toolyard_core::metadata::Sidecar;
 
+use super::workflow;
 use crate::config::Limits;
 use crate::live::Snapshot;
 use crate::store::{Store, fingerprint};
 use crate::upstream::{Changes, Learnt, Listing, News};
+use crate::workflows::{SERVER, Template};
 
 /// Where the one snapshot is written.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub(super) struct Written {
     pub(super) limits: BTreeMap<Arc<str>, Limits>,
     /// What a person wrote about tools.
     pub(super) own: Arc<[Sidecar]>,
+    /// Workflows, which are listed like tools once those that they use are known.
+    pub(super) templates: Arc<[Template]>,
     pub(super) fingerprints: BTreeMap<Arc<str>, String>,
     /// Why a server's offer could not be learnt the last time.
     pub(super) faults: BTreeMap<Arc<str>, String>,
@@ -35,7 +39,15 @@ pub(super) struct Written {
 impl Board {
     /// Makes what is written known to everybody.
     pub(super) fn publish(&self, written: &Written) {
-        let snapshot = Snapshot::new(written.listings.clone(), &written.limits, Arc::clone(&written.own));
+        let (mut listings, mut limits) = (written.listings.clone(), written.limits.clone());
+        let mut snapshot = Snapshot::new(listings.clone(), &limits, Arc::clone(&written.own));
+        let usable = written.templates.iter().filter_map(|template| template.on(&snapshot.catalog));
+        let usable: Vec<Template> = usable.collect();
+        if !usable.is_empty() {
+            listings.insert(SERVER.into(), Arc::new(workflow::listing(&usable)));
+            limits.insert(SERVER.into(), Limits::default());
+            snapshot = Snapshot::new(listings, &limits, Arc::clone(&written.own));
+        }
         self.snapshot.send_replace(Arc::new(snapshot));
     }
 

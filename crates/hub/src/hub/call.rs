@@ -4,18 +4,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use toolyard_core::tool::{Effect, Tool, ToolId};
+use toolyard_core::hazard;
+use toolyard_core::lexicon::Action;
+use toolyard_core::route::Intent;
+use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 
 use super::Hub;
+use crate::audit::{Fate, Underway};
 use crate::caller::{Asking, Caller, Era};
+use crate::config::Stance;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
-use crate::policy::Refusal;
+use crate::policy::{Ended, Refusal, Ruling};
 use crate::routing::Outcome;
 use crate::upstream::{Failure, Repeat, Upstream};
 
 /// Rounds of questions within one call.
 const ROUNDS: usize = 16;
+/// The argument by which a call is confirmed whose tool was called by its name.
+pub(crate) const CONFIRM: &str = "confirm";
 /// Tools of other servers that are named when one cannot be reached.
 const OTHERS: usize = 3;
 
@@ -24,49 +31,156 @@ const OTHERS: usize = 3;
 pub(crate) enum Trouble {
     /// It makes no sense, or the configuration or the server forbids it.
     Refused(ErrorObject),
-    /// The tool was called too often.
-    TooOften(String),
+    /// Not now: too many calls, or a server that is left alone for a while.
+    Held(String),
     /// The server did not answer.
     Failed(Failure),
 }
 
+/// Where a call ended on its way.
+enum Stop {
+    Denied(Refusal),
+    Held(Refusal),
+    Failed(Failure),
+}
+
 impl Hub {
+    /// Says what is to happen before a call: what the call would do, and what the configuration says about
+    /// that. A wish to remove something makes a change one that has to be confirmed.
+    pub fn judge(
+        &self,
+        snapshot: &Snapshot,
+        tool: &Tool,
+        arguments: Option<&RawValue>,
+        wish: Option<&Intent>,
+    ) -> Ruling {
+        let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        let given = arguments.and_then(|given| serde_json::from_str(given.get()).ok()).unwrap_or_default();
+        let mut hazard = hazard::assess(tool, known, &given);
+        if hazard.effect == Effect::Write && wish.is_some_and(|wish| wish.action == Action::Delete) {
+            hazard.effect = Effect::Destroy;
+        }
+        self.policy().rule(tool, hazard)
+    }
+
     /// Calls a tool by its name in the catalog. A tool that fails is a result, not an error.
+    ///
+    /// What has to be confirmed is, by the argument `confirm`: who calls a tool by its name has seen it.
     pub async fn call(
         &self,
         snapshot: &Snapshot,
         tool: &str,
-        params: Fields,
+        mut params: Fields,
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, ErrorObject> {
         let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
-        match self.attempt(snapshot, tool, params, caller).await {
+        let ruling = self.judge(snapshot, tool, params.get("arguments"), None);
+        if ruling.stance == Stance::Ask && !take_confirmation(tool, &mut params) {
+            self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller).end(Fate::Unconfirmed);
+            return Ok(failed_call(&format!(
+                "{} Nothing was done. If it is meant, call it again with the same arguments and `confirm`: true.",
+                ruling.reason(tool)
+            )));
+        }
+        self.answered(snapshot, (tool, &ruling), params, caller).await
+    }
+
+    /// Calls a tool whose call a person has confirmed.
+    pub async fn call_confirmed(
+        &self,
+        snapshot: &Snapshot,
+        tool: &Tool,
+        params: Fields,
+        caller: &Arc<Caller>,
+    ) -> Result<Box<RawValue>, ErrorObject> {
+        let ruling = self.judge(snapshot, tool, params.get("arguments"), None);
+        self.answered(snapshot, (tool, &ruling), params, caller).await
+    }
+
+    async fn answered(
+        &self,
+        snapshot: &Snapshot,
+        (tool, ruling): (&Tool, &Ruling),
+        params: Fields,
+        caller: &Arc<Caller>,
+    ) -> Result<Box<RawValue>, ErrorObject> {
+        match self.carry_out(snapshot, (tool, ruling), params, caller).await {
             Ok(result) => Ok(result),
             Err(Trouble::Refused(error)) => Err(error),
-            Err(Trouble::TooOften(why)) => Ok(failed_call(&why)),
+            Err(Trouble::Held(why)) => Ok(failed_call(&self.with_others(snapshot, tool, &why))),
             Err(Trouble::Failed(failure)) => Ok(failed_call(&self.with_advice(snapshot, tool, &failure))),
         }
     }
 
-    /// Calls a tool, or says why that has no result.
+    /// Calls a tool that was confirmed where that is needed, or says why that has no result.
     pub(crate) async fn attempt(
+        &self,
+        snapshot: &Snapshot,
+        tool: &Tool,
+        params: Fields,
+        caller: &Arc<Caller>,
+    ) -> Result<Box<RawValue>, Trouble> {
+        let ruling = self.judge(snapshot, tool, params.get("arguments"), None);
+        self.carry_out(snapshot, (tool, &ruling), params, caller).await
+    }
+
+    async fn carry_out(
+        &self,
+        snapshot: &Snapshot,
+        (tool, ruling): (&Tool, &Ruling),
+        params: Fields,
+        caller: &Arc<Caller>,
+    ) -> Result<Box<RawValue>, Trouble> {
+        let underway = self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller);
+        let outcome = match ruling.refusal(tool) {
+            Some(refusal) => Err(Stop::Denied(refusal)),
+            None => self.send(snapshot, tool, params, caller).await,
+        };
+        underway.end(match &outcome {
+            Ok(result) if is_error(result) => Fate::Failed,
+            Ok(_) => Fate::Answered,
+            Err(Stop::Denied(_)) => Fate::Denied,
+            Err(Stop::Held(_)) => Fate::HeldBack,
+            Err(Stop::Failed(Failure::Refused(_))) => Fate::Refused,
+            Err(Stop::Failed(_)) => Fate::Unreachable,
+        });
+        outcome.map_err(|stop| match stop {
+            Stop::Denied(refusal) => Trouble::Refused(ErrorObject::invalid_params(refusal.to_string())),
+            Stop::Held(refusal) => Trouble::Held(refusal.to_string()),
+            Stop::Failed(Failure::Refused(error)) => Trouble::Refused(error),
+            Stop::Failed(failure) => Trouble::Failed(failure),
+        })
+    }
+
+    /// Makes a call when its tool and its server have room for it.
+    async fn send(
         &self,
         snapshot: &Snapshot,
         tool: &Tool,
         mut params: Fields,
         caller: &Arc<Caller>,
-    ) -> Result<Box<RawValue>, Trouble> {
+    ) -> Result<Box<RawValue>, Stop> {
         let id = tool.id.as_str();
-        self.admit(id).map_err(|refusal| match &refusal {
-            Refusal::Forbidden { .. } => Trouble::Refused(ErrorObject::invalid_params(refusal.to_string())),
-            Refusal::TooOften { .. } => Trouble::TooOften(refusal.to_string()),
-        })?;
-        let upstream =
-            self.upstream(&tool.server).ok_or_else(|| Trouble::Refused(self.unknown_tool(snapshot, id)))?;
+        let known = snapshot.facts(tool).and_then(|facts| facts.note?.rate_limit);
+        self.gate.count(id, self.policy().limit(id, known), Instant::now()).map_err(Stop::Held)?;
+        if let Some(template) = self.template_of(tool) {
+            let called = self.call_template(&template, &params, caller).await;
+            return called.map_err(|error| Stop::Failed(Failure::Refused(error)));
+        }
+        let upstream = self
+            .upstream(&tool.server)
+            .ok_or_else(|| Stop::Failed(Failure::Refused(self.unknown_tool(snapshot, id))))?;
         params.set("name", raw(&tool.name));
         let repeat = if tool.effect == Effect::Read { Repeat::Safe } else { Repeat::Unsafe };
+        let limits = &upstream.config.limits;
+        let passage =
+            self.gate.pass(&tool.server, limits.concurrency, limits.call).await.map_err(Stop::Held)?;
         let start = Instant::now();
         let outcome = forward(&upstream, "tools/call", params, caller, repeat).await;
+        passage.settle(match &outcome {
+            Err(failure) if is_absence(failure) => Ended::Failed,
+            Ok(_) | Err(_) => Ended::Answered,
+        });
         if self.config().routing.performance.enable_metrics {
             let how = match &outcome {
                 Ok(result) if !is_error(result) => Outcome::Answered,
@@ -74,16 +188,67 @@ impl Hub {
             };
             self.memory.measures.note(id, start.elapsed(), how);
         }
-        outcome.map_err(|failure| match failure {
-            Failure::Refused(error) => Trouble::Refused(error),
-            failure @ (Failure::NotStarted { .. }
-            | Failure::Closed { .. }
-            | Failure::Late { .. }
-            | Failure::Excess { .. }
-            | Failure::Senseless { .. }
-            | Failure::Http { .. }
-            | Failure::LoginNeeded(_)) => Trouble::Failed(failure),
-        })
+        outcome.map_err(Stop::Failed)
+    }
+
+    /// Says whether a call may pass to a server as it is, and begins to write it down. Nothing is asked:
+    /// who sees one server only is confirmed by that server's own means.
+    pub(crate) fn admit(
+        &self,
+        server: &str,
+        params: &Fields,
+        caller: &Caller,
+    ) -> Result<Underway<'_>, ErrorObject> {
+        let (name, snapshot) = (params.text("name").unwrap_or_default(), self.snapshot());
+        let id = ToolId::new(server, &name);
+        let tool = snapshot.catalog.find(server, &name);
+        let (stance, rule, effect) = match tool {
+            Some(tool) => {
+                let Ruling { stance, rule, hazard } =
+                    self.judge(&snapshot, tool, params.get("arguments"), None);
+                (stance, rule, hazard.effect)
+            }
+            None => {
+                let effect = Effect::infer(&name, Hints::default());
+                let (stance, rule) = self.policy().decide(id.as_str(), server, effect);
+                (stance, rule, effect)
+            }
+        };
+        let underway = self.noted(id.as_str(), effect, params, caller);
+        let known = tool.and_then(|tool| snapshot.facts(tool)).and_then(|facts| facts.note?.rate_limit);
+        let limit = self.policy().limit(id.as_str(), known);
+        let refusal = match rule.filter(|_| stance == Stance::Deny) {
+            Some(rule) => Some((Refusal::Forbidden { tool: id.as_str().to_owned(), rule }, Fate::Denied)),
+            None => self.gate.count(id.as_str(), limit, Instant::now()).err().map(|it| (it, Fate::HeldBack)),
+        };
+        match refusal {
+            Some((refusal, fate)) => {
+                underway.end(fate);
+                Err(ErrorObject::invalid_params(refusal.to_string()))
+            }
+            None => Ok(underway),
+        }
+    }
+
+    /// Begins to write a call down.
+    pub(crate) fn noted<'h>(
+        &'h self,
+        tool: &str,
+        effect: Effect,
+        params: &Fields,
+        caller: &Caller,
+    ) -> Underway<'h> {
+        self.audit.begin(&self.config().audit, (tool, effect), params.get("arguments"), caller)
+    }
+
+    fn with_others(&self, snapshot: &Snapshot, tool: &Tool, why: &str) -> String {
+        let others = self.similar(snapshot, tool);
+        let others: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
+        if others.is_empty() {
+            why.to_owned()
+        } else {
+            format!("{why}. Similar tools of other servers: {}", others.join(", "))
+        }
     }
 
     fn with_advice(&self, snapshot: &Snapshot, tool: &Tool, failure: &Failure) -> String {
@@ -94,12 +259,12 @@ impl Hub {
                 )
             }
             Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded(_) => {
-                let others = self.similar(snapshot, tool);
-                let others: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
-                if others.is_empty() {
-                    format!("{failure}. `toolyard doctor {}` tells more", tool.server)
+                let (plain, advised) =
+                    (failure.to_string(), self.with_others(snapshot, tool, &failure.to_string()));
+                if plain == advised {
+                    format!("{plain}. `toolyard doctor {}` tells more", tool.server)
                 } else {
-                    format!("{failure}. Similar tools of other servers: {}", others.join(", "))
+                    advised
                 }
             }
             Failure::Refused(_)
@@ -115,7 +280,7 @@ impl Hub {
         if !snapshot.is_indexed() {
             // Who never searches does not wait for an index because a server is down.
             let others = snapshot.catalog.tools().iter().filter(|other| other.server != tool.server);
-            let alike = others.filter(|other| other.name == tool.name && self.permits(other));
+            let alike = others.filter(|other| other.name == tool.name && self.permits(snapshot, other));
             return alike.take(OTHERS).collect();
         }
         let query = format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
@@ -145,6 +310,29 @@ impl Hub {
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
         ErrorObject::invalid_params(format!("there is no tool `{shown}`{hint}"))
+    }
+}
+
+/// Takes the confirmation out of a call; where the tool has a parameter of that name, it stays.
+fn take_confirmation(tool: &Tool, params: &mut Fields) -> bool {
+    let mut arguments = params.object("arguments");
+    let given = arguments.get(CONFIRM).is_some_and(|given| matches!(given.get(), "true" | "\"true\""));
+    if given && !tool.parameters.iter().any(|parameter| parameter.name == CONFIRM) {
+        arguments.remove(CONFIRM);
+        params.set("arguments", raw(&arguments));
+    }
+    given
+}
+
+/// Whether a failure says that the server is not there. What it answers, however wrong, is a sign of life.
+fn is_absence(failure: &Failure) -> bool {
+    match failure {
+        Failure::NotStarted { .. } | Failure::Closed { .. } | Failure::Late { .. } => true,
+        Failure::Http { status, .. } => *status >= 500,
+        Failure::Refused(_)
+        | Failure::Excess { .. }
+        | Failure::Senseless { .. }
+        | Failure::LoginNeeded(_) => false,
     }
 }
 

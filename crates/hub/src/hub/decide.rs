@@ -40,13 +40,15 @@ impl Scene {
         }
     }
 
-    fn standing(&self, tool: &Tool, servers: &[String], recent: &[Arc<str>]) -> Standing {
+    fn standing(&self, snapshot: &Snapshot, tool: &Tool, key: (&[String], &[Arc<str>])) -> Standing {
+        let (servers, recent) = key;
         let id = tool.id.as_str();
         let is_shown = servers.is_empty() || servers.iter().any(|server| **server == *tool.server);
         let tier =
             self.config.tiers.iter().find(|(glob, _)| glob_fits(glob, id)).map_or(1, |(_, tier)| *tier);
+        let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
         Standing {
-            is_visible: is_shown && self.policy.permits(id).is_ok(),
+            is_visible: is_shown && self.policy.permits(tool, effect),
             is_up: !self.failed.contains(&tool.server),
             tier,
             recent: freshness(recent, id),
@@ -182,7 +184,8 @@ fn rank(
     let least = found.last().map_or(0.0, |(_, score)| *score);
     for hit in hits {
         let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
-        if is_new && scene.standing(&snapshot.catalog.tools()[hit.position], &[], &[]).is_visible {
+        if is_new && scene.standing(snapshot, &snapshot.catalog.tools()[hit.position], (&[], &[])).is_visible
+        {
             found.push((hit.position, least - 1.0 / (1.0 + hit.score)));
         }
     }
@@ -192,7 +195,7 @@ fn rank(
 
 /// Decides; everything that it depends on is in the scene, the snapshot and the key.
 fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, (sensed, reasons): (&Sensed, Reasons)) -> Decision {
-    let standing = |tool: &Tool| scene.standing(tool, &key.servers, &key.recent);
+    let standing = |tool: &Tool| scene.standing(snapshot, tool, (&key.servers, &key.recent));
     let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
     let confidence = scene.config.routing.confidence_threshold;
     let rules = Rules { confidence, candidates: key.candidates, reasons };

@@ -132,14 +132,14 @@ impl Published {
     }
 
     /// Compares a request with the tools of a snapshot. A tool that came later is as far away as it can be.
-    pub(super) fn sense(&self, snapshot: &Snapshot, request: &Embedding) -> Option<Sense> {
+    pub(super) fn sense(&self, snapshot: &Snapshot, request: &[Embedding]) -> Option<Sense> {
         let sense = self.meaning.sense(request).ok()?;
         if self.snapshot.number == snapshot.number {
             return Some(sense);
         }
         let of =
             |values: &[f32]| self.places(snapshot).map(|place| place.map_or(0.0, |at| values[at])).collect();
-        Some(Sense { tools: of(&sense.tools), phrases: of(&sense.phrases) })
+        Some(Sense { tools: of(&sense.tools), phrases: of(&sense.phrases), sentences: of(&sense.sentences) })
     }
 
     /// The places here of another snapshot's tools.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolyard_core::embed::{Embedding, Encoder};
+use toolyard_core::index::asked;
 
 use super::builtin::{self, Inside};
 use super::endpoint::Endpoint;
@@ -120,15 +121,14 @@ impl Embedder {
         }
     }
 
-    /// Returns the vector of a request.
-    pub async fn request(&self, text: &str, limit: Duration) -> Result<Embedding, Error> {
+    /// Returns the vectors of a request: of the whole, then of its sentences.
+    pub async fn request(&self, task: &str, limit: Duration) -> Result<Vec<Embedding>, Error> {
+        let texts = asked(task);
+        let encoded = |encoder: &Encoder| texts.iter().map(|text| encoder.encode(text)).collect();
         match self {
-            Self::Inside(inside) => Ok(inside.encoder().encode(text)),
-            Self::Local(encoder) => Ok(encoder.encode(text)),
-            Self::Remote(endpoint) => {
-                let vectors = endpoint.vectors(&[text], limit).await?;
-                Ok(vectors.into_iter().next().expect("there is one for each text"))
-            }
+            Self::Inside(inside) => Ok(encoded(inside.encoder())),
+            Self::Local(encoder) => Ok(encoded(encoder)),
+            Self::Remote(endpoint) => endpoint.vectors(&texts, limit).await,
         }
     }
 }

@@ -8,7 +8,7 @@ use toolyard_core::tool::ToolId;
 
 use super::answer::Request;
 use super::era::RESOURCE_NOT_FOUND;
-use super::park;
+use super::{park, remainder};
 use crate::caller::{Answer, Caller, Era};
 use crate::hub::forward;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
@@ -37,6 +37,10 @@ pub(crate) async fn read(request: Request) -> Answer {
         .params
         .text("uri")
         .ok_or_else(|| ErrorObject::invalid_params("`resources/read` needs a `uri`"))?;
+    if uri.starts_with(remainder::SCHEME) {
+        let kept = request.reception.remainders.read(&uri, &request.caller.principal);
+        return kept.ok_or_else(|| not_found(&uri));
+    }
     let Some(server) = owner(&request, &uri) else { return Err(not_found(&uri)) };
     park::forwarded(request, &server, Repeat::Safe).await
 }

@@ -5,24 +5,27 @@
 mod answers;
 mod confirm;
 mod definition;
+mod fill;
 mod form;
 mod input;
 mod pending;
 mod pick;
 mod reply;
+mod steps;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use toolyard_core::route::{Decision, Intent, Verdict, destroys};
-use toolyard_core::tool::Tool;
+use toolyard_core::route::{Candidate, Decision, Intent, Verdict};
+use toolyard_core::tool::{Tool, clean};
 
 use super::answer::Request;
 use super::{Reception, View, park};
 use crate::caller::{Answer, Caller, Era, Wording};
+use crate::config::Stance;
 use crate::hub::{Hub, Trouble};
-use crate::jsonrpc::Fields;
+use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::Wanted;
 use crate::seal::digest;
@@ -30,8 +33,9 @@ use crate::seal::digest;
 pub(crate) use definition::{Length, NAME, definition};
 pub(crate) use pending::Pending;
 
+use fill::Filled;
 use form::Answered;
-use input::{Asked, Mode, Steps};
+use input::{Asked, Mode};
 use pick::{Pick, pick};
 use reply::{Reply, shortened};
 
@@ -39,6 +43,12 @@ use reply::{Reply, shortened};
 const FIRST_CALL: Duration = Duration::from_secs(2);
 /// A request that is less clear than this by itself says nothing.
 const VAGUE: f64 = 0.35;
+/// Arguments tell tools apart only where words already say this much.
+const LEAST_TOLD: f64 = 0.4;
+/// A candidate that is less likely is not meant.
+const LIKELY: f32 = 0.15;
+/// Bytes of the arguments that words became, beside a result.
+const MOST_SAID: usize = 160;
 /// Servers that are named in one line.
 const MOST_SERVERS: usize = 12;
 
@@ -102,14 +112,18 @@ struct Aside {
     /// The words that were routed.
     task: String,
     note: Option<String>,
-    remaining: Option<String>,
     decision: Option<Arc<Decision>>,
+    /// The arguments that words became.
+    filled: Filled,
 }
 
 impl Course {
     async fn answer(self) -> Box<RawValue> {
         if let Some(why) = &self.asked.wrong_arguments {
             return self.failed(why, 0.0, &[], &Aside::default());
+        }
+        if let Some(handle) = &self.asked.more {
+            return self.going_on(handle);
         }
         if let Some(handle) = &self.asked.confirm {
             return self.confirmed(handle).await;
@@ -123,11 +137,19 @@ impl Course {
         match (question, &self.asked.session) {
             (Some(question), _) => match self.follow(&question) {
                 Follow::Tool(position) => {
-                    let arguments = self.asked.arguments.clone().or(question.arguments);
+                    let arguments = merged(question.arguments, self.asked.arguments.clone());
                     let others = self.positions(&question.offered);
                     let others = others.into_iter().filter(|other| *other != position).collect();
                     let chosen = Chosen { position, confidence: 1.0, arguments, others };
                     aside.task = question.task;
+                    return self.act(chosen, aside).await;
+                }
+                Follow::Values(position) => {
+                    let others = self.positions(&question.offered);
+                    let arguments = merged(question.arguments, self.asked.arguments.clone());
+                    let mut chosen = Chosen { position, confidence: 1.0, arguments, others };
+                    self.answered(&mut chosen, &question.missing);
+                    aside.task = format!("{}\n{}", question.task, self.asked.task);
                     return self.act(chosen, aside).await;
                 }
                 Follow::Neither => return self.nothing(0.0, &aside),
@@ -153,8 +175,12 @@ impl Course {
             };
             return self.act(chosen, aside).await;
         }
-        let task = self.first_step(&mut aside);
-        let decision = self.decide(&task).await;
+        if self.asked.mode != Mode::Candidates
+            && let Some(answer) = self.several(&mut aside).await
+        {
+            return answer;
+        }
+        let decision = self.decide(&aside.task).await;
         aside.decision = Some(Arc::clone(&decision));
         if self.asked.mode == Mode::Candidates {
             return self.candidates(&decision, &aside);
@@ -164,15 +190,9 @@ impl Course {
             return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others, &aside);
         }
         match &decision.verdict {
-            Verdict::Act => {
-                let position = decision.candidates[0].position;
-                let chosen = Chosen {
-                    position,
-                    confidence: decision.confidence,
-                    arguments: self.asked.arguments.clone(),
-                    others: decision.candidates[1..].iter().map(|it| it.position).collect(),
-                };
-                self.act(chosen, aside).await
+            Verdict::Act => self.act(self.first(&decision), aside).await,
+            Verdict::Ask(_) if self.is_told_by_arguments(&decision) => {
+                self.act(self.first(&decision), aside).await
             }
             Verdict::Ask(question) => {
                 let text = question.text.clone();
@@ -186,11 +206,38 @@ impl Course {
         }
     }
 
+    /// The likeliest tool, with the arguments that are given.
+    fn first(&self, decision: &Decision) -> Chosen {
+        Chosen {
+            position: decision.candidates[0].position,
+            confidence: decision.confidence,
+            arguments: self.asked.arguments.clone(),
+            others: decision.candidates[1..].iter().map(|it| it.position).collect(),
+        }
+    }
+
+    /// Whether the arguments that are given belong to the likeliest tool, and to no other that may be meant.
+    fn is_told_by_arguments(&self, decision: &Decision) -> bool {
+        let given = Fields::parse(self.asked.arguments.as_deref()).unwrap_or_default();
+        let takes = |candidate: &Candidate| {
+            let tool = &self.snapshot.catalog.tools()[candidate.position];
+            given.iter().all(|(name, _)| tool.parameters.iter().any(|it| it.name == *name))
+        };
+        let mut likely = decision.candidates.iter().filter(|it| it.probability >= LIKELY);
+        let is_clear = decision.confidence >= LEAST_TOLD && decision.judgement.vague < VAGUE;
+        given.iter().next().is_some() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
+    }
+
     async fn decide(&self, task: &str) -> Arc<Decision> {
+        let routed = self.asked.routed(task);
+        self.wanting(&routed, async |wanted| self.reception.hub.decide(&self.snapshot, &wanted).await).await
+    }
+
+    /// Says what is wanted, and by whom.
+    async fn wanting<T>(&self, task: &str, then: impl AsyncFnOnce(Wanted<'_>) -> T) -> T {
         let handle = self.asked.session.as_deref();
         let conversation = conversation(&self.caller, handle);
-        let hub = &self.reception.hub;
-        let config = hub.config();
+        let config = self.reception.hub.config();
         let preferred = self.asked.server.as_deref().map(|wanted| {
             let known = config.servers.keys().find(|name| name.eq_ignore_ascii_case(wanted.trim()));
             known.map_or(wanted, String::as_str)
@@ -199,32 +246,14 @@ impl Course {
             View::Surface { servers, .. } => servers.as_slice(),
             View::Transparent { .. } => &[],
         };
-        let wanted = Wanted {
-            task: &self.asked.routed(task),
+        then(Wanted {
+            task,
             preferred_server: preferred,
             servers,
             conversation: conversation.as_deref(),
             candidates: self.asked.max_results.map(|most| most.max(config.routing.max_candidates)),
-        };
-        hub.decide(&self.snapshot, &wanted).await
-    }
-
-    /// Takes the first step of a task where steps are to be taken one by one, and says what is left.
-    fn first_step(&self, aside: &mut Aside) -> String {
-        let is_allowed = self.reception.hub.config().routing.enable_multi_tool;
-        let task = aside.task.clone();
-        match (input::split(&task), self.asked.steps) {
-            (Some((first, rest)), Steps::Split) if is_allowed => {
-                aside.remaining = Some(shortened(rest, 400));
-                first.to_owned()
-            }
-            (Some(_), Steps::Unsaid) => {
-                let note = "The task seems to have several steps and was taken as one.";
-                aside.note.get_or_insert_with(|| note.to_owned());
-                task
-            }
-            _ => task,
-        }
+        })
+        .await
     }
 
     /// Asks in the way that the client understands.
@@ -279,38 +308,36 @@ impl Course {
     }
 
     /// Does what is meant, unless something is missing or has to be confirmed first.
-    async fn act(&self, chosen: Chosen, aside: Aside) -> Box<RawValue> {
-        let tool = &self.snapshot.catalog.tools()[chosen.position];
-        let given: Fields = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
-        let missing: Vec<&str> = tool
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.required && given.get(&parameter.name).is_none())
-            .map(|parameter| parameter.name.as_str())
-            .collect();
-        let destroys = destroys(self.snapshot.index(), chosen.position, &Intent::of(&aside.task));
+    async fn act(&self, mut chosen: Chosen, aside: Aside) -> Box<RawValue> {
+        let filled = self.fill(&mut chosen, &aside);
         if self.asked.mode != Mode::Run {
-            return self.forecast(&chosen, &missing, &aside);
+            return self.forecast(&chosen, &filled, &aside);
         }
-        if !missing.is_empty() {
-            return self.incomplete(chosen, &missing, &aside);
+        if !filled.missing.is_empty() {
+            return self.complete(chosen, filled, aside).await;
         }
-        if destroys {
-            return self.with_consent(chosen, aside).await;
-        }
-        self.run(&chosen, &aside).await
+        self.go(chosen, filled, aside).await
     }
 
-    /// Asks before something is destroyed.
-    async fn with_consent(&self, chosen: Chosen, aside: Aside) -> Box<RawValue> {
+    /// Makes a call that has all its arguments, unless it has to be confirmed first.
+    async fn go(&self, chosen: Chosen, filled: Filled, mut aside: Aside) -> Box<RawValue> {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        let wish = Intent::of(&aside.task);
+        let ruling = self.reception.hub.judge(&self.snapshot, tool, chosen.arguments.as_deref(), Some(&wish));
+        aside.filled = filled;
+        match ruling.stance {
+            Stance::Ask => self.with_consent(chosen, &ruling.reason(tool), aside).await,
+            // What is denied is refused on the way, with the rule that does it.
+            Stance::Allow | Stance::Deny => self.run(&chosen, &aside).await,
+        }
+    }
+
+    /// Asks before something is done that has to be confirmed.
+    async fn with_consent(&self, chosen: Chosen, reason: &str, aside: Aside) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let arguments = input::or_empty(chosen.arguments.clone());
-        let shown = shortened(arguments.get(), 300);
-        let text = format!(
-            "{} with {shown}? {} removes something or cannot be undone.",
-            reply::purpose(tool),
-            tool.id.as_str()
-        );
+        let shown = shortened(&clean(arguments.get()), 300);
+        let text = format!("{} with {shown}? {reason}", reply::purpose(tool));
         match form::put(&self.caller, &text, &form::consent()).await {
             Answered::With(content) if content.read("confirm") == Some(true) => {
                 self.run(&chosen, &aside).await
@@ -348,6 +375,9 @@ impl Course {
     async fn confirmed(&self, handle: &str) -> Box<RawValue> {
         let hub = &self.reception.hub;
         let mut aside = Aside { task: self.asked.task.clone(), ..Aside::default() };
+        if let Some(answer) = self.confirmed_run(handle, &aside).await {
+            return answer;
+        }
         let Some(position) = confirm::tool(hub, handle).and_then(|id| self.visible(&id)) else {
             aside.note = Some(confirm::Void::Unknown.words().to_owned());
             return self.route(aside).await;
@@ -357,7 +387,7 @@ impl Course {
         let chosen =
             Chosen { position, confidence: 1.0, arguments: Some(arguments.clone()), others: Vec::new() };
         if self.asked.mode != Mode::Run {
-            return self.forecast(&chosen, &[], &aside);
+            return self.forecast(&chosen, &Filled::default(), &aside);
         }
         match confirm::spend(hub, handle, &self.caller.principal, (tool, &arguments)) {
             Ok(()) => self.run(&chosen, &aside).await,
@@ -383,11 +413,18 @@ impl Course {
                 let mut reply = Reply::new(&[tool.id.as_str()], chosen.confidence);
                 reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
                 reply.set("needsClarification", &false);
-                reply.say(&format!("[{}, confidence {:.2}]", tool.id.as_str(), chosen.confidence));
+                let with = match aside.filled.found.is_empty() {
+                    true => String::new(),
+                    false => format!(
+                        " with {}",
+                        shortened(input::or_empty(chosen.arguments.clone()).get(), MOST_SAID)
+                    ),
+                };
+                reply.say(&format!("[{}, confidence {:.2}]{with}", tool.id.as_str(), chosen.confidence));
                 if let Some(hint) = unused(tool, chosen) {
                     reply.say(&hint);
                 }
-                reply.result(&result);
+                self.fit(&mut reply, result);
                 self.close(reply, aside)
             }
             Err(trouble) => {
@@ -399,7 +436,7 @@ impl Course {
                 }
                 let why = match &trouble {
                     Trouble::Refused(error) => error.message.clone(),
-                    Trouble::TooOften(why) => why.clone(),
+                    Trouble::Held(why) => why.clone(),
                     Trouble::Failed(failure) => failure.to_string(),
                 };
                 let why = format!("{}: {why}", tool.id.as_str());
@@ -424,8 +461,20 @@ fn unused(tool: &Tool, chosen: &Chosen) -> Option<String> {
 /// How an answer to a question goes on.
 enum Follow {
     Tool(usize),
+    /// In words, what was missing for this tool.
+    Values(usize),
     Neither,
     Words(String),
+}
+
+/// Adds arguments to those that were known before; the later ones win.
+fn merged(known: Option<Box<RawValue>>, given: Option<Box<RawValue>>) -> Option<Box<RawValue>> {
+    let (Some(known), Some(given)) = (&known, &given) else { return given.or(known) };
+    let mut whole = Fields::parse(Some(known)).unwrap_or_default();
+    for (name, value) in Fields::parse(Some(given)).unwrap_or_default().iter() {
+        whole.set(name, value.to_owned());
+    }
+    Some(raw(&whole))
 }
 
 fn is_short(task: &str) -> bool {

@@ -9,10 +9,11 @@ use serde_json::value::RawValue;
 use toolyard_core::tool::{Tool, ToolId};
 
 use super::answer::Request;
+use super::remainder::{self, Fitted, Rest};
 use super::{View, park, route};
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
-use crate::hub::failed_call;
+use crate::hub::{CONFIRM, failed_call};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
 use crate::upstream::Upstream;
@@ -22,6 +23,10 @@ const FOUND: usize = 8;
 const MOST_FOUND: usize = 50;
 /// Characters of a tool's description in one line.
 const LINE_CHARS: usize = 110;
+
+/// How a call is confirmed, as a schema.
+const CONFIRMATION: &str =
+    r#"{"type":"boolean","description":"Must be true: this removes something or cannot be undone"}"#;
 
 /// How long after a new configuration a list still waits for servers that were never reached.
 const FIRST_LIST: Duration = Duration::from_millis(800);
@@ -37,8 +42,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     let tools: Vec<Box<RawValue>> = match request.view.surface(hub, &request.caller) {
         Surface::All => {
             let snapshot = hub.snapshot();
-            let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, tool));
-            seen.filter_map(|tool| RawValue::from_string(tool.listed()).ok()).collect()
+            let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, &snapshot, tool));
+            seen.filter_map(|tool| RawValue::from_string(listed(request, &snapshot, tool)).ok()).collect()
         }
         Surface::Route | Surface::Auto => {
             let is_compact = hub.config().serve.compact;
@@ -52,8 +57,16 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     raw(&result)
 }
 
-fn is_seen(request: &Request, tool: &Tool) -> bool {
-    request.view.shows(&tool.server) && request.reception.hub.permits(tool)
+fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
+    request.view.shows(&tool.server) && request.reception.hub.permits(snapshot, tool)
+}
+
+/// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
+fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
+    match request.reception.hub.asks_before(snapshot, tool) {
+        true => tool.listed_with(CONFIRM, CONFIRMATION),
+        false => tool.listed(),
+    }
 }
 
 /// Tells a model how to use what it sees.
@@ -100,6 +113,8 @@ fn search_tools() -> Vec<Box<RawValue>> {
             "inputSchema": { "type": "object", "properties": {
                 "name": name,
                 "arguments": { "type": "object", "description": "As the tool's input schema says" },
+                "confirm": { "type": "boolean", "description": "true for what removes something or cannot be undone" },
+                "more": { "type": "string", "description": "The handle with which a long result goes on" },
             }, "required": ["name"] },
         }),
     ];
@@ -126,22 +141,52 @@ pub(crate) async fn call(mut request: Request) -> Answer {
             let Some(target) = arguments.text("name") else {
                 return Ok(failed_call("call_tool needs `name`: a tool as find_tools shows it"));
             };
+            if let Some(handle) = arguments.text("more").filter(|handle| !handle.is_empty()) {
+                return Ok(more(&request, &target, &handle));
+            }
             let inner = match inner_arguments(&arguments) {
-                Ok(inner) => inner,
+                Ok(inner) => confirmed(inner, &arguments),
                 Err(why) => return Ok(failed_call(&why)),
             };
             request.params.set("arguments", inner);
             // What waits for an answer is bound to the tool, not to the way it was called.
             request.params.set("name", raw(&target));
             let snapshot = snapshot_with(&request, &target).await;
-            call_by_name(request, &snapshot, &target).await.or_else(|error| match error.code {
+            let (reception, caller) = (Arc::clone(&request.reception), Arc::clone(&request.caller));
+            let answer = call_by_name(request, &snapshot, &target).await;
+            let result = answer.or_else(|error| match error.code {
                 // A model reads results; an error of the protocol may never reach it.
                 ErrorObject::INVALID_PARAMS => Ok(failed_call(&error.message)),
                 _ => Err(error),
+            })?;
+            let budget = reception.hub.config().serve.result_bytes;
+            let Fitted { result, rest } = reception.remainders.fit(result, budget, &caller.principal);
+            Ok(match rest {
+                Some(rest) => remainder::going_on(&result, &going_on(&target, &rest)),
+                None => result,
             })
         }
         _ => Err(request.reception.hub.unknown_tool(&snapshot, &name)),
     }
+}
+
+/// Answers with the next page of a long result.
+fn more(request: &Request, tool: &str, handle: &str) -> Box<RawValue> {
+    let budget = request.reception.hub.config().serve.result_bytes;
+    let page = request.reception.remainders.page(handle, budget, &request.caller.principal);
+    let Some(page) = page else {
+        return failed_call("this result is not kept here, or its time is over; call the tool again");
+    };
+    let result = raw(&json!({ "content": [{ "type": "text", "text": page.text }] }));
+    match page.rest {
+        Some(rest) => remainder::going_on(&result, &going_on(tool, &rest)),
+        None => result,
+    }
+}
+
+fn going_on(tool: &str, rest: &Rest) -> String {
+    let Rest { handle, bytes } = rest;
+    format!("[{bytes} bytes more: call_tool {{\"name\": \"{tool}\", \"more\": \"{handle}\"}}]")
 }
 
 /// Returns the catalog, after a server that was never reached but that the name belongs to was heard of.
@@ -161,6 +206,16 @@ async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
     hub.snapshot()
 }
 
+/// Puts a confirmation beside the arguments among them, where a call by name has it.
+fn confirmed(inner: Box<RawValue>, given: &Fields) -> Box<RawValue> {
+    let Some(confirm) = given.get(CONFIRM) else { return inner };
+    let mut fields = Fields::parse(Some(&inner)).unwrap_or_default();
+    if fields.get(CONFIRM).is_none() {
+        fields.set(CONFIRM, confirm.to_owned());
+    }
+    raw(&fields)
+}
+
 /// Models write the arguments as an object, as JSON text, or leave them out.
 fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
     let Some(given) = arguments.get("arguments") else { return Ok(raw(&json!({}))) };
@@ -178,7 +233,8 @@ fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
 
 async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answer {
     let hub = &request.reception.hub;
-    let Some(tool) = snapshot.catalog.get(name).filter(|tool| is_seen(&request, tool)) else {
+    // One that the configuration forbids is refused by name, so that nobody looks for a slip of the pen.
+    let Some(tool) = snapshot.catalog.get(name).filter(|tool| request.view.shows(&tool.server)) else {
         return Err(hub.unknown_tool(snapshot, name));
     };
     if let Some(conversation) = route::conversation(&request.caller, None) {
@@ -194,8 +250,9 @@ async fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box
     let query = arguments.text("query").unwrap_or_default();
     let server = arguments.text("server");
     let limit = arguments.read::<usize>("limit").unwrap_or(FOUND).clamp(1, MOST_FOUND);
-    let fits =
-        |tool: &Tool| is_seen(request, tool) && server.as_deref().is_none_or(|only| *tool.server == *only);
+    let fits = |tool: &Tool| {
+        is_seen(request, snapshot, tool) && server.as_deref().is_none_or(|only| *tool.server == *only)
+    };
     let hub = &request.reception.hub;
     let found: Vec<&Tool> = match (query.trim().is_empty(), &server) {
         (true, Some(server)) => snapshot.catalog.of_server(server).iter().filter(|tool| fits(tool)).collect(),
@@ -258,8 +315,10 @@ pub(crate) fn one_line(tool: &Tool) -> String {
 
 fn describe(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {
     let name = arguments.text("name").unwrap_or_default();
-    match snapshot.catalog.get(&name).filter(|tool| is_seen(request, tool)) {
-        Some(tool) => raw(&json!({ "content": [{ "type": "text", "text": tool.listed() }] })),
+    match snapshot.catalog.get(&name).filter(|tool| is_seen(request, snapshot, tool)) {
+        Some(tool) => {
+            raw(&json!({ "content": [{ "type": "text", "text": listed(request, snapshot, tool) }] }))
+        }
         None => failed_call(&request.reception.hub.unknown_tool(snapshot, &name).message),
     }
 }

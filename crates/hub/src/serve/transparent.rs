@@ -4,27 +4,39 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::tool::{Effect, ToolId};
+use toolyard_core::tool::Effect;
 
 use super::answer::Request;
 use super::{era, park, subscribe};
+use crate::audit::Fate;
 use crate::caller::{Answer, Era};
-use crate::hub::forward;
+use crate::hub::{forward, is_error};
 use crate::jsonrpc::{ErrorObject, raw};
 use crate::upstream::link::{MODERN_VERSION, Peer, own_info};
 use crate::upstream::{Failure, Repeat};
 
-/// Answers with what the server answers.
+/// Answers with what the server answers. Calls are written down, and refused where the configuration says so.
 pub(crate) async fn answer(request: Request, server: &Arc<str>) -> Answer {
+    if request.method != "tools/call" {
+        return passed(request, server).await;
+    }
+    let hub = Arc::clone(&request.reception.hub);
+    let underway = hub.admit(server, &request.params, &request.caller)?;
+    let answer = passed(request, server).await;
+    underway.end(match &answer {
+        Ok(result) if is_error(result) => Fate::Failed,
+        Ok(_) => Fate::Answered,
+        Err(_) => Fate::Refused,
+    });
+    answer
+}
+
+async fn passed(request: Request, server: &Arc<str>) -> Answer {
     let hub = Arc::clone(&request.reception.hub);
     let gone =
         || ErrorObject::new(ErrorObject::INTERNAL, format!("server `{server}` is no longer configured"));
     let upstream = hub.upstream_in(server, request.caller.era).await.map_err(|failure| failure.to_error())?;
     let upstream = upstream.ok_or_else(gone)?;
-    if request.method == "tools/call" {
-        let tool = ToolId::new(server, &request.params.text("name").unwrap_or_default());
-        hub.admit(tool.as_str()).map_err(|refusal| ErrorObject::invalid_params(refusal.to_string()))?;
-    }
     let link = upstream.link().await.map_err(|failure| failure.to_error())?;
     let peer = link.peer.get().expect("a running server has shaken hands").clone();
     match (request.method.as_str(), request.caller.era, peer.era) {

@@ -137,8 +137,9 @@ fn readers() -> Vec<Value> {
 
 fn writers() -> Vec<Value> {
     let flag = json!({"type": "boolean"});
+    let ms = json!({"type": "integer", "minimum": 0});
     vec![
-        tool("count", "Counts its calls", WRITE, &json!({})),
+        tool("count", "Counts its calls", WRITE, &json!({"label": {"type": "string"}, "ms": ms})),
         tool("ask", "Asks the user for a name", WRITE, &json!({})),
         tool("sample", "Asks the client's model for a sentence", WRITE, &json!({})),
         tool("roots", "Asks the client for its roots", WRITE, &json!({})),

@@ -75,7 +75,7 @@ fn call(server: &Server, request: &Request, name: &str, arguments: &Value) -> Ou
         "deep" => deep(request, size(arguments, "levels")),
         "structured" => structured(),
         "contents" => contents(),
-        "count" => count(server),
+        "count" => count(server, arguments),
         "count_read" => said(&counted(server).to_string()),
         "log" => log(server, request, arguments),
         "env" => {
@@ -164,14 +164,20 @@ fn contents() -> Outcome {
 }
 
 /// Leaves a trace that a repeated call would leave twice.
-fn count(server: &Server) -> Outcome {
+fn count(server: &Server, arguments: &Value) -> Outcome {
+    thread::sleep(millis(arguments));
     server.state().count += 1;
     if let Some(path) = &server.options.state {
+        let line = match arguments["label"].as_str() {
+            Some(label) => format!("count {label}\n"),
+            None => "count\n".to_owned(),
+        };
         let written = OpenOptions::new().create(true).append(true).open(path);
-        if let Err(error) = written.and_then(|mut file| file.write_all(b"count\n")) {
+        if let Err(error) = written.and_then(|mut file| file.write_all(line.as_bytes())) {
             return failed(&error.to_string());
         }
     }
+    thread::sleep(millis(arguments));
     said(&counted(server).to_string())
 }
 

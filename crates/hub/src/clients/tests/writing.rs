@@ -52,7 +52,7 @@ fn one(client: Client, name: &str, server: Value) -> Found {
 }
 
 /// The plan as a person reads it.
-fn shown(plan: &Plan) -> String {
+fn shown(plan: &Takeover) -> String {
     let additions = plan.additions.iter().map(|it| {
         let renamed =
             if it.conflicts() { format!(" (`{}` is taken)", it.source.name) } else { String::new() };

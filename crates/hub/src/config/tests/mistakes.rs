@@ -242,3 +242,38 @@ fn r14_an_endpoint_names_its_model() {
         "
     );
 }
+
+#[test]
+fn c3_every_mistake_in_a_rule_is_reported_at_once() {
+    insta::assert_snapshot!(mistakes(
+        r#"{ "mcpServers": { "git": { "command": "x" } }, "policy": {
+  "readOnly": "yes",
+  "rules": [
+    { "tool": "push", "then": "ask" },
+    { "server": "gti", "then": "deny" },
+    { "effect": "delete", "then": "ask" },
+    { "effect": ["read", "wirte"], "then": "ask" },
+    { "tool": "git__*" },
+    { "tools": "git__*", "then": "alow" },
+  ],
+}, "audit": { "value": true, "files": 0 } }"#), @"
+    toolyard.json:2:15: `readOnly` in `policy` must be true or false, not a string
+    toolyard.json:4:15: a rule of `policy` names `push`, which is no tool
+      hint: write it as server__tool, or with * for any characters
+    toolyard.json:5:17: a rule of `policy` names an unknown server `gti`
+      hint: did you mean `git`?
+    toolyard.json:6:17: `effect` in `policy.rules.2` cannot be `delete`
+      hint: one of `read`, `write`, `destroy`
+    toolyard.json:7:26: `effect[1]` in `policy.rules.3` cannot be `wirte`
+      hint: did you mean `write`?
+    toolyard.json:8:5: `then` is missing in `policy.rules.4`
+    toolyard.json:9:7: unknown key `tools` in `policy.rules.5`
+      hint: did you mean `tool`?
+    toolyard.json:9:34: `then` in `policy.rules.5` cannot be `alow`
+      hint: did you mean `allow`?
+    toolyard.json:11:15: unknown key `value` in `audit`
+      hint: did you mean `values`?
+    toolyard.json:11:39: `files` in `audit` must be between 1 and 1000, not 0
+      hint: files that are kept; 4 by default
+    ");
+}

@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use toolyard_core::fill::Form;
 use toolyard_core::route::{Decision, Verdict};
 use toolyard_core::tool::Tool;
 
+use super::fill::{self, Filled};
 use super::pending::Question;
 use super::pick::{Pick, pick};
 use super::reply::{self, Reply, rounded, shortened};
-use super::{Aside, Chosen, Course, Follow, servers};
+use super::{Aside, Chosen, Course, Follow, input, servers};
+use crate::jsonrpc::{Fields, raw};
 use crate::serve::tools::one_line;
 use crate::upstream::State;
+
+/// A tool that is meant, with the arguments it has and the names of those it has not.
+type Open<'a> = (&'a str, Option<Box<RawValue>>, Vec<String>);
 
 impl Course {
     /// Reads an answer to a question that was put before.
@@ -28,6 +34,13 @@ impl Course {
             // The tool was clear and its arguments are here now.
             (_, Some(chosen)) if self.asked.arguments.is_some() => Follow::Tool(chosen),
             (Pick::Neither, _) => Follow::Neither,
+            // Only values were asked for, so words are values.
+            (Pick::Words, Some(chosen))
+                if !matches!(self.asked.task.trim(), "")
+                    && self.asked.task.trim() != question.task.trim() =>
+            {
+                Follow::Values(chosen)
+            }
             (Pick::Words, _) => match self.asked.task.trim() {
                 "" => Follow::Words(question.task.clone()),
                 said if said == question.task.trim() => Follow::Words(question.task.clone()),
@@ -62,21 +75,25 @@ impl Course {
         self.close(reply, aside)
     }
 
-    /// Answers with the schema of a tool whose arguments are missing. The caller knows them better than
-    /// the person behind it, so no form is shown.
-    pub(super) fn incomplete(&self, chosen: Chosen, missing: &[&str], aside: &Aside) -> Box<RawValue> {
+    /// Answers with the schema of a tool whose arguments are missing, and a handle for the answer.
+    pub(super) fn incomplete(&self, chosen: Chosen, filled: &Filled, aside: &Aside) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let id = tool.id.as_str();
-        let text = format!("What is {} for {id}?", listed(missing));
+        let text = fill::question(tool, filled);
         let offered: Vec<usize> = chosen.others.iter().copied().take(self.shown()).collect();
+        let missing = filled.missing_names();
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&offered));
         reply.set("needsClarification", &true);
         reply.set("clarificationQuestion", &text);
         reply.set("tool", &id);
         reply.set("missing", &missing);
+        if let Some(known) = &chosen.arguments {
+            reply.set("arguments", known);
+        }
         reply.set("inputSchema", &reply::schema(tool));
-        let handle = self.put(&aside.task, &offered, Some((id, chosen.arguments)));
+        let names = missing.iter().map(|&name| name.to_owned()).collect();
+        let handle = self.put(&aside.task, &offered, Some((id, chosen.arguments, names)));
         reply.set("session", &handle);
         reply.say(&format!("{text} {}", one_line(tool)));
         reply.say(&format!("Input schema: {}", reply::schema(tool).get()));
@@ -86,10 +103,27 @@ impl Course {
         self.close(reply, aside)
     }
 
+    /// Takes an answer in words as the one value that was missing, where it fits.
+    pub(super) fn answered(&self, chosen: &mut Chosen, missing: &[String]) {
+        let ([only], said) = (missing, self.asked.task.trim()) else { return };
+        let form = Form::of(&self.snapshot.catalog.tools()[chosen.position]);
+        let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
+        let forms = [json!(said), serde_json::from_str(said).unwrap_or_default()];
+        let fits = |value: &Value| {
+            form.has(only) && form.admits_part(&[(only.clone(), value.clone())].into_iter().collect())
+        };
+        if let Some(value) = forms.iter().find(|value| fits(value) && whole.get(only).is_none()) {
+            whole.set(only, raw(value));
+            chosen.arguments = Some(raw(&whole));
+        }
+    }
+
     /// Keeps a question until it is answered; returns its handle.
-    fn put(&self, task: &str, offered: &[usize], chosen: Option<(&str, Option<Box<RawValue>>)>) -> String {
-        let (chosen, arguments) =
-            chosen.map_or((None, None), |(id, arguments)| (Some(id.to_owned()), arguments));
+    fn put(&self, task: &str, offered: &[usize], chosen: Option<Open<'_>>) -> String {
+        let (chosen, arguments, missing) = chosen
+            .map_or_else(Default::default, |(id, arguments, missing)| {
+                (Some(id.to_owned()), arguments, missing)
+            });
         let arguments = arguments.or_else(|| self.asked.arguments.clone());
         let offered = self.tools(offered).iter().map(|tool| tool.id.as_str().to_owned()).collect();
         let question = Question {
@@ -98,6 +132,7 @@ impl Course {
             offered,
             chosen,
             arguments,
+            missing,
         };
         self.reception.pending.put(self.asked.session.as_deref(), question)
     }
@@ -110,6 +145,35 @@ impl Course {
         let servers = servers(&self.reception.hub, &self.view);
         reply.say(&format!("No tool here fits this. Configured servers: {servers}."));
         self.close(reply, aside)
+    }
+
+    /// Takes a result over as far as it fits, with a handle for the rest.
+    pub(super) fn fit(&self, reply: &mut Reply, result: Box<RawValue>) {
+        let budget = self.reception.hub.config().serve.result_bytes;
+        let fitted = self.reception.remainders.fit(result, budget, &self.caller.principal);
+        reply.result(&fitted.result);
+        if let Some(rest) = &fitted.rest {
+            reply.goes_on(rest);
+        }
+    }
+
+    /// Answers with the next page of a long result.
+    pub(super) fn going_on(&self, handle: &str) -> Box<RawValue> {
+        let budget = self.reception.hub.config().serve.result_bytes;
+        let page = self.reception.remainders.page(handle, budget, &self.caller.principal);
+        let Some(page) = page else {
+            let why = "this result is not kept here, or its time is over; say the task again";
+            return self.failed(why, 0.0, &[], &Aside::default());
+        };
+        let mut reply = Reply::new(&[], 1.0);
+        reply.set("alternatives", &json!([]));
+        reply.set("needsClarification", &false);
+        let text = json!({ "content": [{ "type": "text", "text": page.text }] });
+        reply.result(&raw(&text));
+        if let Some(rest) = &page.rest {
+            reply.goes_on(rest);
+        }
+        self.close(reply, &Aside::default())
     }
 
     /// Says why something did not work, and what may work instead.
@@ -151,20 +215,26 @@ impl Course {
     }
 
     /// Says what would be done.
-    pub(super) fn forecast(&self, chosen: &Chosen, missing: &[&str], aside: &Aside) -> Box<RawValue> {
+    pub(super) fn forecast(&self, chosen: &Chosen, filled: &Filled, aside: &Aside) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
-        reply.set("needsClarification", &!missing.is_empty());
+        reply.set("needsClarification", &!filled.missing.is_empty());
         reply.set("tool", &tool.id.as_str());
         reply.set("effect", &self.snapshot.index().knowledge.of(chosen.position).effect);
-        if !missing.is_empty() {
-            reply.set("missing", &missing);
-            reply.set("clarificationQuestion", &format!("What is {}?", listed(missing)));
+        let arguments = input::or_empty(chosen.arguments.clone());
+        reply.set("arguments", &arguments);
+        if !filled.found.is_empty() {
+            reply.set("argumentSources", &filled.sources());
+        }
+        if !filled.missing.is_empty() {
+            reply.set("missing", &filled.missing_names());
+            reply.set("clarificationQuestion", &fill::question(tool, filled));
         }
         reply.say(&format!(
-            "Would run {} (confidence {:.2}). Nothing was run.",
+            "Would run {} with {} (confidence {:.2}). Nothing was run.",
             tool.id.as_str(),
+            shortened(arguments.get(), 300),
             rounded(chosen.confidence)
         ));
         self.close(reply, aside)
@@ -172,13 +242,12 @@ impl Course {
 
     /// Adds what is said besides, and ends the answer.
     pub(super) fn close(&self, mut reply: Reply, aside: &Aside) -> Box<RawValue> {
-        if let Some(rest) = &aside.remaining {
-            reply.set("remainingTask", rest);
-            reply.say(&format!("Only the first step was routed. Still to do: {rest}"));
-        }
         if let Some(note) = &aside.note {
             reply.set("note", note);
             reply.say(note);
+        }
+        if self.asked.explains && !aside.filled.found.is_empty() {
+            reply.set("argumentSources", &aside.filled.sources());
         }
         if let Some(decision) = aside.decision.as_deref().filter(|_| self.asked.explains) {
             reply.set("explanation", &reply::explanation(&self.snapshot, decision));
@@ -216,7 +285,7 @@ impl Course {
     }
 
     pub(super) fn sees(&self, tool: &Tool) -> bool {
-        self.view.shows(&tool.server) && self.reception.hub.permits(tool)
+        self.view.shows(&tool.server) && self.reception.hub.permits(&self.snapshot, tool)
     }
 
     pub(super) fn visible(&self, id: &str) -> Option<usize> {
@@ -251,14 +320,5 @@ impl Course {
             let is_meant = is_unknown && self.view.shows(&upstream.name) && is_named(&upstream.name);
             is_meant.then(|| (Arc::clone(&upstream.name), reason))
         })
-    }
-}
-
-/// Lists names in a sentence.
-fn listed(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().take(8).map(|name| format!("`{name}`")).collect();
-    match quoted.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => quoted.concat(),
     }
 }

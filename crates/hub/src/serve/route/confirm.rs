@@ -1,13 +1,12 @@
 //! Confirmations of calls that destroy: for one tool, one set of arguments, one person, once, and not for long.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 use toolyard_core::tool::Tool;
 
 use crate::hub::Hub;
+use crate::jsonrpc::canonical;
 use crate::seal::digest;
 
 const PURPOSE: &str = "confirmation";
@@ -67,39 +66,4 @@ pub(super) fn spend(
 
 fn binding(principal: &str, tool: &str, arguments: &RawValue) -> String {
     digest(&[principal, tool, &canonical(arguments)])
-}
-
-/// Writes arguments in one way, whatever their order and layout: a model repeats them by heart.
-fn canonical(arguments: &RawValue) -> String {
-    fn sorted(value: Value) -> Value {
-        match value {
-            Value::Object(members) => {
-                let members: BTreeMap<String, Value> =
-                    members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-                Value::Object(members.into_iter().collect())
-            }
-            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
-        }
-    }
-    match serde_json::from_str(arguments.get()) {
-        Ok(value) => sorted(value).to_string(),
-        Err(_) => arguments.get().to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn c3_order_and_layout_of_arguments_do_not_matter_and_their_values_do() {
-        let canonical = |text: &str| canonical(&RawValue::from_string(text.to_owned()).unwrap());
-        assert_eq!(
-            canonical(r#"{"b": [1, {"y":2,"x":1}], "a": "é"}"#),
-            canonical(r#"{"a":"\u00e9","b":[1,{"x":1,"y":2}]}"#)
-        );
-        assert_ne!(canonical(r#"{"a": 1}"#), canonical(r#"{"a": "1"}"#));
-        assert_ne!(canonical(r#"{"a": [1, 2]}"#), canonical(r#"{"a": [2, 1]}"#));
-    }
 }

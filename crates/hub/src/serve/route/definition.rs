@@ -30,7 +30,7 @@ pub(crate) fn definition(length: Length) -> Box<RawValue> {
     let meta = json!({"anthropic/alwaysLoad": true});
     let context = json!({
         "previousResult": text, "serverPreference": text, "multiStepMode": flag,
-        "arguments": object, "session": text, "confirm": text,
+        "arguments": object, "session": text, "confirm": text, "more": text,
     });
     if length == Length::Compact {
         let options = json!({

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use toolyard_core::fill::{Argument, Missing};
 use toolyard_core::tool::Tool;
 
 use super::reply::{purpose, shortened};
@@ -14,6 +15,8 @@ use crate::jsonrpc::{Fields, raw};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Characters of an answer in a person's own words.
 const MOST_CHARS: usize = 1000;
+/// Bytes of what a schema says about a value.
+const MOST_DESCRIPTION: usize = 300;
 
 /// What became of a question.
 #[derive(Clone, Debug)]
@@ -64,6 +67,30 @@ pub(super) fn choice(offered: &[&Tool]) -> Value {
         "type": "string", "title": "In other words", "maxLength": MOST_CHARS,
     });
     json!({ "type": "object", "properties": properties })
+}
+
+/// The form of missing values; `None` where one of them is no plain value, which forms cannot have.
+pub(super) fn values(missing: &[Missing], guesses: &[Argument]) -> Option<Value> {
+    let mut properties = Map::new();
+    for it in missing {
+        let is_plain = matches!(it.kind, "string" | "number" | "integer" | "boolean");
+        if !is_plain || it.name.contains('.') {
+            return None;
+        }
+        let mut field = json!({ "type": it.kind, "title": it.name });
+        if !it.description.is_empty() {
+            field["description"] = json!(shortened(&it.description, MOST_DESCRIPTION));
+        }
+        if !it.choices.is_empty() && it.choices.iter().all(Value::is_string) {
+            field["enum"] = json!(it.choices);
+        }
+        if let Some(guess) = guesses.iter().find(|guess| guess.name == it.name) {
+            field["default"] = guess.value.clone();
+        }
+        properties.insert(it.name.clone(), field);
+    }
+    let names: Vec<&str> = missing.iter().map(|it| it.name.as_str()).collect();
+    Some(json!({ "type": "object", "properties": properties, "required": names }))
 }
 
 /// The form of a yes or no.

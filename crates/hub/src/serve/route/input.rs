@@ -25,6 +25,8 @@ pub(super) struct Asked {
     pub(super) wrong_arguments: Option<String>,
     pub(super) session: Option<String>,
     pub(super) confirm: Option<String>,
+    /// The handle with which a long result goes on.
+    pub(super) more: Option<String>,
     pub(super) mode: Mode,
     pub(super) max_results: Option<usize>,
     pub(super) explains: bool,
@@ -91,6 +93,7 @@ impl Asked {
             wrong_arguments,
             session: some(text(&context, "session")),
             confirm: some(text(&context, "confirm")),
+            more: some(text(&context, "more")),
             mode,
             max_results: most,
             explains: flag(&options, "explain").unwrap_or(false),
@@ -154,76 +157,6 @@ fn refers_back(task: &str) -> bool {
     words(task).take(MOST_WORDS).any(|word| stand_ins.contains(&word.to_lowercase().as_str()))
 }
 
-/// Verbs that begin another step behind an `and`.
-const STEPS: [&str; 32] = [
-    "add",
-    "attach",
-    "append",
-    "archive",
-    "change",
-    "close",
-    "comment",
-    "copy",
-    "create",
-    "delete",
-    "download",
-    "edit",
-    "email",
-    "explain",
-    "export",
-    "insert",
-    "make",
-    "mark",
-    "modify",
-    "move",
-    "notify",
-    "open",
-    "post",
-    "remove",
-    "rename",
-    "save",
-    "send",
-    "summarize",
-    "tag",
-    "translate",
-    "update",
-    "write",
-];
-
-/// Splits a task behind its first step; `None` when it has one step, as far as its words tell.
-pub(super) fn split(task: &str) -> Option<(&str, &str)> {
-    let end = task.char_indices().nth(2000).map_or(task.len(), |(at, _)| at);
-    let task = &task[..end];
-    let mut at = 0;
-    let mut previous: Option<(usize, &str)> = None;
-    for piece in task.split_inclusive(char::is_whitespace) {
-        let word = piece.trim().trim_matches(|c: char| !c.is_alphanumeric());
-        let is_step = |verb: &str| STEPS.contains(&verb.to_lowercase().as_str());
-        match previous {
-            Some((start, connector)) if connector.eq_ignore_ascii_case("and") && is_step(word) => {
-                return halves(task, start, at);
-            }
-            Some((start, connector)) if connector.eq_ignore_ascii_case("then") && !word.is_empty() => {
-                return halves(task, start, at);
-            }
-            // `and then` is one connector, which begins at its first word.
-            Some((start, connector))
-                if connector.eq_ignore_ascii_case("and") && word.eq_ignore_ascii_case("then") =>
-            {
-                previous = Some((start, word));
-            }
-            _ => previous = Some((at, word)),
-        }
-        at += piece.len();
-    }
-    None
-}
-
-fn halves(task: &str, connector: usize, rest: usize) -> Option<(&str, &str)> {
-    let first = task[..connector].trim().trim_end_matches([',', ';', '.']);
-    (!first.is_empty()).then(|| (first, task[rest..].trim()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,19 +190,5 @@ mod tests {
         let asked = asked(json!({"task": "", "context": {"previousResult": "issue 42 of the tracker"}}));
         assert_eq!(asked.routed("close it"), "close it issue 42 of the tracker");
         assert_eq!(asked.routed("list files"), "list files");
-    }
-
-    #[test]
-    fn r1_a_task_is_split_at_its_first_connector() {
-        let first = |task: &'static str| split(task).unwrap_or((task, ""));
-        assert_eq!(
-            first("Find note about AI and add tag #important"),
-            ("Find note about AI", "add tag #important")
-        );
-        assert_eq!(first("List repos, then open the first"), ("List repos", "open the first"));
-        assert_eq!(first("read a.txt and then summarize it"), ("read a.txt", "summarize it"));
-        assert_eq!(first("search for salt and pepper").1, "");
-        assert_eq!(first("then").1, "");
-        assert_eq!(first("").1, "");
     }
 }

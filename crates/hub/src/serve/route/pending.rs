@@ -31,6 +31,8 @@ pub(super) struct Question {
     /// The tool that is meant, when only its arguments are missing.
     pub(super) chosen: Option<String>,
     pub(super) arguments: Option<Box<RawValue>>,
+    /// The names of the values that were asked for.
+    pub(super) missing: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -85,6 +87,7 @@ mod tests {
             offered: Vec::new(),
             chosen: None,
             arguments: None,
+            missing: Vec::new(),
         }
     }
 

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolyard_core::route::{Decision, Signal};
-use toolyard_core::tool::Tool;
+use toolyard_core::tool::{Tool, clean};
 
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
+use crate::serve::remainder::Rest;
 
 /// Bytes of a tool's description beside a result, where every byte counts.
 const BRIEF: usize = 60;
@@ -38,6 +39,16 @@ impl Reply {
         reply
     }
 
+    /// An answer about several tools and what they gave, which models that read only text see as well.
+    pub(super) fn with_result(result: &Value, executed: &[&str], confidence: f64) -> Self {
+        let mut reply = Self::default();
+        reply.set("result", result);
+        reply.set("executedTools", &executed);
+        reply.set("confidence", &rounded(confidence));
+        reply.blocks = vec![raw(&json!({ "type": "text", "text": result.to_string() }))];
+        reply
+    }
+
     pub(super) fn set(&mut self, key: &str, value: &impl serde::Serialize) {
         self.structured.set(key, raw(value));
     }
@@ -47,7 +58,8 @@ impl Reply {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        self.text.push_str(line);
+        // What servers say of themselves and of their failures is shown here; results are passed on apart.
+        self.text.push_str(&clean(line));
     }
 
     /// Says that something went wrong.
@@ -80,6 +92,15 @@ impl Reply {
         self.structured = structured;
         self.meta = fields.get("_meta").map(ToOwned::to_owned);
         self.blocks = blocks;
+    }
+
+    /// Says how a result goes on.
+    pub(super) fn goes_on(&mut self, rest: &Rest) {
+        let Rest { handle, bytes } = rest;
+        self.set("more", handle);
+        self.say(&format!(
+            "{bytes} bytes more: call smart_route with any task and context {{\"more\": \"{handle}\"}}."
+        ));
     }
 
     pub(super) fn finish(self) -> Box<RawValue> {

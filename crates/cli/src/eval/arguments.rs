@@ -1,0 +1,155 @@
+//! How right the arguments are that words become, when the tool is given.
+
+use std::path::Path;
+
+use jiff::civil::date;
+use serde_json::{Map, Value, json};
+use toolyard_core::fill::{Form, Now, Wish, alike, fill};
+
+use super::sets::{self, Call, Case, Collection};
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::output::{self, Cell, Layout};
+
+/// What was measured on one set.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    name: String,
+    calls: usize,
+    valid: usize,
+    exact: usize,
+    /// Arguments that were sent, that had to be, and that were right.
+    sent: usize,
+    wanted: usize,
+    right: usize,
+    /// Arguments that were sent though the right call does not have them.
+    invented: usize,
+}
+
+/// Fills in the tool of every request of a set that has one right call.
+pub(super) fn measure(folder: &Path, limit: Option<usize>) -> Result<Arguments, Failure> {
+    let collection = sets::read(folder, limit)?;
+    let mut measured = Arguments { name: collection.name.clone(), ..Arguments::default() };
+    for case in &collection.cases {
+        if let Some(call) = &case.call {
+            measured.add(&collection, case, call);
+        }
+    }
+    Ok(measured)
+}
+
+impl Arguments {
+    fn add(&mut self, collection: &Collection, case: &Case, call: &Call) {
+        let tool = &collection.tools[call.tool];
+        let described = tool.definition["description"].as_str().unwrap_or_default();
+        let form = Form::new(&format!("{} {described}", tool.name), tool.definition["inputSchema"].clone());
+        let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
+        let wish = Wish { task: &case.task, given: &Map::new(), earlier: &[], now };
+        let filling = fill(&form, &wish);
+        let sent = filling.object();
+        let is_valid = if filling.missing.is_empty() { form.admits(&sent) } else { form.admits_part(&sent) };
+        let is_default = |name: &str, value: &Value| form.default_of(name).is_some_and(|it| alike(it, value));
+        let wanted = call.arguments.keys().filter(|name| call.needs(name)).count();
+        let right = sent.iter().filter(|(name, value)| call.takes(name, value)).count();
+        let right_needed =
+            sent.iter().filter(|(name, value)| call.needs(name) && call.takes(name, value)).count();
+        let invented =
+            sent.iter().filter(|(name, value)| !call.knows(name) && !is_default(name, value)).count();
+        let wrong = sent.iter().filter(|(name, value)| call.knows(name) && !call.takes(name, value)).count();
+        self.calls += 1;
+        self.valid += usize::from(is_valid);
+        self.exact += usize::from(right_needed == wanted && invented == 0 && wrong == 0);
+        self.sent += sent.len();
+        self.wanted += wanted;
+        self.right += right;
+        self.invented += invented;
+    }
+
+    fn shares(&self) -> [f64; 5] {
+        let share = |count: usize, of: usize| if of == 0 { 1.0 } else { count as f64 / of as f64 };
+        [
+            share(self.valid, self.calls),
+            share(self.exact, self.calls),
+            share(self.right.min(self.wanted), self.wanted),
+            share(self.right, self.sent),
+            if self.sent == 0 { 0.0 } else { self.invented as f64 / self.sent as f64 },
+        ]
+    }
+}
+
+impl Call {
+    fn knows(&self, name: &str) -> bool {
+        self.arguments.contains_key(name) || self.acceptable.as_ref().is_some_and(|it| it.contains_key(name))
+    }
+
+    /// Whether the call is wrong without this argument.
+    fn needs(&self, name: &str) -> bool {
+        let listed = self.acceptable.as_ref().and_then(|it| it.get(name)).and_then(Value::as_array);
+        self.arguments.contains_key(name) && !listed.is_some_and(|it| it.contains(&json!("")))
+    }
+
+    fn takes(&self, name: &str, value: &Value) -> bool {
+        let is_right = self.arguments.get(name).is_some_and(|right| alike(right, value));
+        let listed = self.acceptable.as_ref().and_then(|it| it.get(name)).and_then(Value::as_array);
+        is_right || listed.is_some_and(|it| it.iter().any(|right| is_acceptable(right, value)))
+    }
+}
+
+/// Inside an object each member has a list of its own.
+fn is_acceptable(right: &Value, value: &Value) -> bool {
+    match (right, value) {
+        (Value::Object(right), Value::Object(value)) => {
+            let is_member = |(name, value): (&String, &Value)| {
+                let listed = right.get(name).and_then(Value::as_array);
+                listed.is_some_and(|it| it.iter().any(|right| is_acceptable(right, value)))
+            };
+            let is_there = |(name, right): (&String, &Value)| {
+                value.contains_key(name) || right.as_array().is_some_and(|it| it.contains(&json!("")))
+            };
+            value.iter().all(is_member) && right.iter().all(is_there)
+        }
+        (Value::Array(right), Value::Array(value)) => {
+            right.len() == value.len()
+                && right.iter().zip(value).all(|(right, value)| is_acceptable(right, value))
+        }
+        // An item of a list may have several right values.
+        (Value::Array(right), _) => right.iter().any(|right| is_acceptable(right, value)),
+        _ => alike(right, value),
+    }
+}
+
+/// Tells what was measured.
+pub(super) fn report(common: &Common, all: &[Arguments]) -> Result<(), Failure> {
+    let measured: Vec<&Arguments> = all.iter().filter(|it| it.calls > 0).collect();
+    if measured.is_empty() {
+        return Err(Failure::usage("no request of these sets has one right call with its arguments"));
+    }
+    let mean = |at: usize| measured.iter().map(|it| it.shares()[at]).sum::<f64>() / measured.len() as f64;
+    let mean: [f64; 5] = std::array::from_fn(mean);
+    let calls = measured.iter().map(|it| it.calls).sum();
+    if common.json {
+        let sets: Vec<Value> = measured
+            .iter()
+            .map(|it| json!({ "name": it.name, "arguments": shown(it.calls, it.shares()) }))
+            .collect();
+        return Ok(output::json(&json!({ "sets": sets, "macro": { "arguments": shown(calls, mean) } }))?);
+    }
+    let header = &["set", "calls", "valid", "exact", "recall", "precision", "invented"];
+    let row = |name: &str, calls: usize, shares: [f64; 5]| {
+        let mut row = vec![Cell::new(name), Cell::new(calls)];
+        row.extend(shares.map(|share| Cell::new(format!("{share:.3}"))));
+        row
+    };
+    let mut rows: Vec<Vec<Cell>> = measured.iter().map(|it| row(&it.name, it.calls, it.shares())).collect();
+    rows.push(row("mean", calls, mean));
+    Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
+}
+
+fn shown(calls: usize, shares: [f64; 5]) -> Value {
+    let [valid, exact, recall, precision, invented] =
+        shares.map(|share| (share * 10_000.0).round() / 10_000.0);
+    json!({
+        "calls": calls, "valid": valid, "exact": exact, "argument_recall": recall,
+        "argument_precision": precision, "invented": invented,
+    })
+}

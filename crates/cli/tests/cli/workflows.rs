@@ -1,0 +1,160 @@
+//! `run` and `runs` on the built-in notes.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+const TAGGING: &str = r#"{
+  "name": "tag-found-notes",
+  "description": "Searches the notes and adds a tag to every note that was found.",
+  "parameters": {
+    "properties": { "query": { "type": "string" }, "tag": { "type": "string" }, "limit": { "type": "integer", "default": 20 } },
+    "required": ["query", "tag"]
+  },
+  "steps": [
+    { "name": "search", "tool": "notes__search_notes",
+      "arguments": { "query": "{{parameters.query}}", "limit": "{{parameters.limit}}" } },
+    { "name": "tag", "tool": "notes__tag_note", "each": "{{search.results}}",
+      "arguments": { "note": "{{item.path}}", "add": ["{{parameters.tag}}"] } }
+  ]
+}"#;
+
+/// A home with a workflow beside the configuration, and two notes of which both are about bees.
+fn place() -> Place {
+    let place = Place::new();
+    place.write(
+        "config/toolyard/toolyard.json",
+        r#"{ "mcpServers": { "notes": { "builtin": "notes", "folder": "~/Notes" } } }"#,
+    );
+    place.write("config/toolyard/workflows/tagging.json", TAGGING);
+    place.write("Notes/Hive.md", "# Hive\n\nBees live here.\n");
+    place.write("Notes/Honey.md", "# Honey\n\nBees make it.\n");
+    place
+}
+
+#[test]
+fn r11_a_workflow_runs_by_its_name_and_data_flows_between_its_steps() {
+    let place = place();
+    insta::assert_snapshot!(place.run(&["run", "tag-found-notes", "--dry-run", "--set", "query=bees", "--set", "tag=sweet"]), @r#"
+    tag-found-notes: 2 steps
+     1 ─ search: notes__search_notes (reads)
+           limit = 20
+           query = "bees"
+     2 ─ tag: notes__tag_note (changes), after search
+           for each of search.results
+           add = ["sweet"]
+           note = item.path
+    [exit 0]
+    "#);
+    let (said, exit) =
+        place.json(&["run", "tag-found-notes", "--set", "query=bees", "--set", "tag=sweet", "--json"]);
+    assert_eq!((exit, said["report"]["ending"].as_str()), (0, Some("completed")), "{said:#}");
+    for note in ["Notes/Hive.md", "Notes/Honey.md"] {
+        assert!(place.read(note).contains("sweet"), "{}", place.read(note));
+    }
+    let id = said["run"].as_str().unwrap().to_owned();
+    let hidden = |text: String| text.replace(&id, "[RUN]");
+    insta::assert_snapshot!(hidden(place.run(&["runs"])), @r"
+    run         state      workflow
+    [RUN]  completed  tag-found-notes
+    [exit 0]
+    ");
+    insta::assert_snapshot!(hidden(place.run(&["runs", "show", &id[..6]])), @r"
+    tag-found-notes: completed
+      done                 search (notes__search_notes)
+      done                 tag[0] (notes__tag_note)
+      done                 tag[1] (notes__tag_note)
+    [exit 0]
+    ");
+    insta::assert_snapshot!(hidden(place.run(&["runs", "resume", &id])), @r"
+    tag-found-notes: completed
+      done                 search (notes__search_notes)
+      done                 tag[0] (notes__tag_note)
+      done                 tag[1] (notes__tag_note)
+      run: [RUN]
+    [exit 0]
+    ");
+}
+
+#[test]
+fn r11_a_workflow_is_found_and_called_like_a_tool() {
+    let place = place();
+    place.output(&["list"]);
+    let found = place.run(&["find", "-n", "1", "tag every note that a search finds"]);
+    assert!(found.starts_with("workflows__tag-found-notes  write"), "{found}");
+    let (said, exit) =
+        place.json(&["call", "workflows__tag-found-notes", "query=bees", "tag=wild", "--json"]);
+    assert_eq!(
+        (exit, &said["structuredContent"]["report"]["ending"]),
+        (0, &Value::from("completed")),
+        "{said:#}"
+    );
+    assert!(place.read("Notes/Hive.md").contains("wild"));
+}
+
+#[test]
+fn r11_what_is_wrong_is_said_with_what_to_do() {
+    let place = place();
+    insta::assert_snapshot!(place.run(&["run", "tag-found-notes", "--set", "query=bees", "--set", "limit=2"]), @r"
+    [stderr]
+    error: `tag-found-notes` cannot run: the parameter `tag` is missing
+      hint: it takes [--set limit=…] --set query=… --set tag=…
+    [exit 2]
+    ");
+    insta::assert_snapshot!(place.run(&["run", "tag-found-notes", "--set", "quary=bees"]), @r"
+    [stderr]
+    error: there is no parameter `quary`
+      hint: it takes [--set limit=…] --set query=… --set tag=…
+    [exit 2]
+    ");
+    insta::assert_snapshot!(place.run(&["run", "nothing"]), @r"
+    [stderr]
+    error: there is no workflow `nothing` for the configured servers
+      hint: there are tag-found-notes; or give a file that ends in .json
+    [exit 2]
+    ");
+    place.write("desk/wrong.json", "{\n  \"name\": \"w\", \"description\": \"\",\n  \"steps\": [{ \"name\": \"a\", \"tool\": \"b\" }]\n}");
+    insta::assert_snapshot!(place.run(&["run", "wrong.json"]), @r"
+    [stderr]
+    error: wrong.json:3:28: `b` is not the name of a tool; expected `server__tool`
+    [exit 2]
+    ");
+    insta::assert_snapshot!(place.run(&["runs", "show", "nothing"]), @r"
+    [stderr]
+    error: there is no run `nothing`
+      hint: `toolyard runs` lists them
+    [exit 2]
+    ");
+    insta::assert_snapshot!(place.run(&["run"]), @r"
+    tag-found-notes  Searches the notes and adds a tag to every note that was found.
+    [exit 0]
+    ");
+}
+
+#[test]
+fn c3_what_destroys_is_asked_about_and_runs_with_yes() {
+    let place = place();
+    let workflow =
+        TAGGING.replace("notes__tag_note", "notes__update_note").replace("tag-found-notes", "rewrite");
+    let workflow = workflow
+        .replace(r#""add": ["{{parameters.tag}}"]"#, r#""content": "{{parameters.tag}}", "mode": "replace""#);
+    place.write("desk/rewrite.json", &workflow);
+    let args = ["run", "rewrite.json", "--set", "query=bees", "--set", "tag=Gone.", "--json"];
+    let (asked, exit) = place.json(&args);
+    assert_eq!(exit, 3, "{asked:#}");
+    assert_eq!(place.read("Notes/Hive.md"), "# Hive\n\nBees live here.\n");
+    let id = asked["run"].as_str().unwrap();
+    assert!(place.run(&["runs"]).contains("waits for you"));
+    let (done, exit) = place.json(&["runs", "resume", id, "--yes", "--json"]);
+    assert_eq!((exit, done["report"]["ending"].as_str()), (0, Some("completed")), "{done:#}");
+    assert!(place.read("Notes/Hive.md").contains("Gone."));
+}
+
+#[test]
+fn r10_a_journal_that_cannot_be_written_stops_everything_before_it_begins() {
+    let place = place();
+    place.write("data/toolyard/workflows.db/in-the-way", "");
+    let said = place.run(&["run", "tag-found-notes", "--set", "query=bees", "--set", "tag=sweet"]);
+    assert!(said.contains("nothing was done") && said.ends_with("[exit 1]"), "{said}");
+    assert!(!place.read("Notes/Hive.md").contains("sweet"));
+}

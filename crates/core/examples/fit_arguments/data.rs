@@ -1,0 +1,99 @@
+//! Requests whose calls are known.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::{Map, Value};
+use toolyard_core::fill::Form;
+
+use crate::invent;
+
+/// A request, the form of its tool, and the right arguments.
+pub(crate) struct Case {
+    pub(crate) text: String,
+    pub(crate) form: Form,
+    pub(crate) gold: Map<String, Value>,
+    pub(crate) source: &'static str,
+    pub(crate) is_held_out: bool,
+}
+
+/// Dialogues about the same few tools are enough in this number.
+const MOST_DIALOGUES: usize = 2500;
+
+pub(crate) fn load(train: &Path, catalogs: &Path) -> Vec<Case> {
+    let mut tools: HashMap<String, Value> = HashMap::new();
+    for tool in lines(&catalogs.join("mcp_registries.jsonl.gz")) {
+        tools.insert(format!("written:{}", text(&tool["id"])), tool);
+    }
+    for tool in lines(&train.join("tools.jsonl.gz")) {
+        tools.insert(format!("{}:{}", text(&tool["dataset"]), text(&tool["id"])), tool);
+    }
+    let mut cases = Vec::new();
+    let mut catalog: Vec<&String> = tools.keys().filter(|id| id.starts_with("written:")).collect();
+    catalog.sort();
+    for line in lines(&train.join("written_calls.jsonl.gz")) {
+        cases.extend(case(&tools, "written", text(&line["tool"]), (&line["text"], &line["arguments"])));
+    }
+    let mut dialogues = 0;
+    for line in lines(&train.join("calls.jsonl.gz")) {
+        let Some([call]) = line["calls"].as_array().map(Vec::as_slice) else { continue };
+        let source = match text(&line["dataset"]) {
+            "sgd" => "sgd",
+            "hammerbench" => "hammerbench",
+            _ => "api_bank_train",
+        };
+        let case = case(&tools, source, text(&call["tool"]), (&line["text"], &call["arguments"]));
+        // Much of a dialogue is said by the other side, which is not here.
+        let is_told = case.as_ref().is_some_and(|case| case.is_told());
+        if source == "sgd" && (dialogues >= MOST_DIALOGUES || !is_told) {
+            continue;
+        }
+        dialogues += usize::from(source == "sgd");
+        cases.extend(case);
+    }
+    let pool = invent::Pool::of(cases.iter().filter(|case| !case.is_held_out));
+    let invented = invent::requests(&pool, catalog.into_iter().map(|id| &tools[id]));
+    cases.extend(invented);
+    cases
+}
+
+impl Case {
+    /// Whether every text of the arguments stands in the request.
+    fn is_told(&self) -> bool {
+        let said = self.text.to_lowercase();
+        let texts = self
+            .gold
+            .values()
+            .filter_map(Value::as_str)
+            .filter(|it| it.len() > 2 && !it.contains('-') && !it.contains(':'));
+        texts.filter(|it| !matches!(*it, "True" | "False")).all(|it| said.contains(&it.to_lowercase()))
+    }
+}
+
+fn case(
+    tools: &HashMap<String, Value>,
+    source: &'static str,
+    id: &str,
+    (said, arguments): (&Value, &Value),
+) -> Option<Case> {
+    let tool = tools.get(&format!("{source}:{id}"))?;
+    let about = format!("{} {}", text(&tool["name"]), text(&tool["description"]));
+    let form = Form::new(&about, tool["input_schema"].clone());
+    let gold = arguments.as_object()?.clone();
+    let is_known = gold.keys().all(|name| form.has(name));
+    let is_held_out =
+        id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 4 == 0;
+    is_known.then(|| Case { text: text(said).to_owned(), form, gold, source, is_held_out })
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn lines(path: &Path) -> impl Iterator<Item = Value> {
+    let file = std::fs::File::open(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+    let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
+    lines.map(|line| serde_json::from_str(&line.expect("readable data")).expect("JSON on each line"))
+}

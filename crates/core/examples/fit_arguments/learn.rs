@@ -1,0 +1,210 @@
+//! Fits weights: for each field the right value, or none, shall be likelier than every other.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+use toolyard_core::fill::{Ballot, Field, alike, ballots};
+
+use crate::data::Case;
+use crate::measure::wish;
+
+/// Wrong values of a field that are learnt from; the others are counted by them.
+const MOST_WRONG: usize = 40;
+const ROUNDS: usize = 6;
+/// Rounds whose weights are averaged, which forgets the accidents of each.
+const LAST: usize = 4;
+const RATE: f32 = 0.15;
+const DECAY: f32 = 2e-5;
+/// A feature that is rarer says nothing.
+const LEAST_COUNT: u32 = 10;
+/// Smaller weights are not written.
+const LEAST_WEIGHT: f32 = 0.2;
+
+/// One field of one request: the features of each value, the first `right` of them right.
+struct Lesson {
+    options: Vec<Vec<u32>>,
+    right: usize,
+    /// Where the wrong values begin that were sampled.
+    sampled: usize,
+    /// How many values each of those stands for, as a logarithm.
+    wrong_share: f32,
+    weight: f32,
+}
+
+/// Returns the weights as `Scales::parse` reads them.
+pub(crate) fn fit(cases: &[&Case]) -> String {
+    let mut names: HashMap<u64, String> = HashMap::new();
+    let mut numbers: HashMap<u64, u32> = HashMap::new();
+    let mut counts: Vec<u32> = Vec::new();
+    let mut lessons = Vec::new();
+    let mut dice = Dice::new(42);
+    let (mut found, mut wanted) = (0_usize, 0_usize);
+    for case in cases {
+        let mut own_names = HashMap::new();
+        for ballot in ballots(&case.form, &wish(&case.text, &Map::new()), &mut own_names) {
+            let gold = gold(&case.form.fields()[ballot.field], &case.gold);
+            wanted += usize::from(gold.is_some());
+            let Some(lesson) = lesson(ballot, gold, case, &mut dice) else { continue };
+            found += usize::from(gold.is_some());
+            let mut number = |id: u64| {
+                let at = *numbers.entry(id).or_insert_with(|| {
+                    counts.push(0);
+                    counts.len() as u32 - 1
+                });
+                counts[at as usize] += 1;
+                at
+            };
+            let options =
+                lesson.0.into_iter().map(|ids| ids.into_iter().map(&mut number).collect()).collect();
+            let sampled = lesson.1 + usize::from(gold.is_some());
+            lessons.push(Lesson {
+                options,
+                right: lesson.1,
+                sampled,
+                wrong_share: lesson.2,
+                weight: lesson.3,
+            });
+        }
+        for (id, name) in own_names {
+            if numbers.contains_key(&id) {
+                names.entry(id).or_insert(name);
+            }
+        }
+    }
+    println!("{found} of {wanted} values can be found; {} lessons, {} features", lessons.len(), counts.len());
+    for lesson in &mut lessons {
+        for option in &mut lesson.options {
+            option.retain(|at| counts[*at as usize] >= LEAST_COUNT);
+        }
+    }
+    let weights = descend(&lessons, counts.len(), &mut dice);
+    let mut written: Vec<(&String, f32)> = numbers
+        .iter()
+        .filter(|(_, at)| weights[**at as usize].abs() >= LEAST_WEIGHT)
+        .filter_map(|(id, at)| Some((names.get(id)?, weights[*at as usize])))
+        .filter(|(name, _)| !name.contains(['\t', '\n']))
+        .collect();
+    written.sort_by(|a, b| a.0.cmp(b.0));
+    let mut text = String::new();
+    for (name, weight) in written {
+        let _ = writeln!(text, "{name}\t{weight:.2}");
+    }
+    text
+}
+
+type Sampled = (Vec<Vec<u64>>, usize, f32, f32);
+
+/// Samples the values of a field; `None` when the right one is not among them.
+fn lesson(ballot: Ballot, gold: Option<&Value>, case: &Case, dice: &mut Dice) -> Option<Sampled> {
+    let is_right = |value: &Value| gold.is_some_and(|gold| alike(gold, value));
+    let (right, mut wrong): (Vec<_>, Vec<_>) =
+        ballot.options.into_iter().partition(|(value, _)| is_right(value));
+    let mut right: Vec<Vec<u64>> = right.into_iter().map(|(_, features)| features).collect();
+    if gold.is_some() && right.is_empty() {
+        return None;
+    }
+    let all = wrong.len();
+    for at in 0..wrong.len().min(MOST_WRONG) {
+        let other = at + dice.below(wrong.len() - at);
+        wrong.swap(at, other);
+    }
+    wrong.truncate(MOST_WRONG);
+    let wrong_share = (all as f32 / wrong.len().max(1) as f32).ln();
+    let wrong = wrong.into_iter().map(|(_, features)| features);
+    // Leaving it out is right where there is no value, and else the first of the wrong ones.
+    let (options, right) = if gold.is_none() {
+        (std::iter::once(ballot.absent).chain(wrong).collect(), 1)
+    } else {
+        let count = right.len();
+        right.push(ballot.absent);
+        (right.into_iter().chain(wrong).collect(), count)
+    };
+    let weight = match case.source {
+        "written" => 2.0,
+        "sgd" => 0.4,
+        "invented" => 0.5,
+        _ => 1.0,
+    };
+    Some((options, right, wrong_share, weight))
+}
+
+/// Finds the right value of a field; of a list of objects its first.
+pub(crate) fn gold<'a>(field: &Field, arguments: &'a Map<String, Value>) -> Option<&'a Value> {
+    let mut names = field.path.iter();
+    let mut at = arguments.get(names.next()?)?;
+    for name in names {
+        let inner = if at.is_array() { at.get(0)? } else { at };
+        at = inner.get(name)?;
+    }
+    Some(at).filter(|it| !it.is_null())
+}
+
+fn descend(lessons: &[Lesson], count: usize, dice: &mut Dice) -> Vec<f32> {
+    let mut weights = vec![0.0_f32; count];
+    let mut squares = vec![1e-2_f32; count];
+    let mut order: Vec<usize> = (0..lessons.len()).collect();
+    let mut slopes: Vec<f32> = Vec::new();
+    let mut mean = vec![0.0_f32; count];
+    for round in 0..ROUNDS {
+        for at in 0..order.len() {
+            let other = at + dice.below(order.len() - at);
+            order.swap(at, other);
+        }
+        let mut loss = 0.0;
+        for at in &order {
+            let lesson = &lessons[*at];
+            loss += slope(lesson, &weights, &mut slopes);
+            for (option, slope) in lesson.options.iter().zip(&slopes) {
+                if slope.abs() < 1e-5 {
+                    continue;
+                }
+                for feature in option {
+                    let feature = *feature as usize;
+                    let step = slope * lesson.weight + DECAY * weights[feature];
+                    squares[feature] += step * step;
+                    weights[feature] -= RATE * step / squares[feature].sqrt();
+                }
+            }
+        }
+        println!("round {round}: loss {:.4}", loss / lessons.len() as f32);
+        if round + LAST >= ROUNDS {
+            mean.iter_mut().zip(&weights).for_each(|(mean, weight)| *mean += weight / LAST as f32);
+        }
+    }
+    mean
+}
+
+/// The slope of the loss for the score of each value, and the loss.
+fn slope(lesson: &Lesson, weights: &[f32], slopes: &mut Vec<f32>) -> f32 {
+    let sum = |option: &Vec<u32>| option.iter().map(|at| weights[*at as usize]).sum::<f32>();
+    slopes.clear();
+    slopes.extend(lesson.options.iter().map(sum));
+    // Sampled values stand for those that were left away.
+    for score in slopes.iter_mut().skip(lesson.sampled) {
+        *score += lesson.wrong_share;
+    }
+    let most = slopes.iter().copied().fold(f32::MIN, f32::max);
+    slopes.iter_mut().for_each(|score| *score = (*score - most).exp());
+    let total: f32 = slopes.iter().sum();
+    let right: f32 = slopes[..lesson.right].iter().sum::<f32>().max(1e-20);
+    for (at, slope) in slopes.iter_mut().enumerate() {
+        let share = *slope / total;
+        *slope = if at < lesson.right { share - *slope / right } else { share };
+    }
+    (total / right).ln()
+}
+
+/// Numbers that look random and are the same each time.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % end.max(1)
+    }
+}

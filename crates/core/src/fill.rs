@@ -1,0 +1,203 @@
+//! Arguments from words: which part of a request fills which field of a tool's form.
+//!
+//! What is sent is in the text, given by the caller, part of an earlier result, a default of the schema, or
+//! said in other words; nothing is invented. It fits the schema or it is not sent.
+
+mod alike; //     when values are the same
+mod assembly; //  fields become arguments
+mod ballot; //    which values the fields get
+mod candidate; // which values a field could have
+mod check; //     whether a value fits a schema
+mod features; //  what speaks for a value
+mod form; //      a schema as the fields that can be filled in
+mod format; //    texts that have a form
+mod page; //      a request, read
+mod quantity; //  numbers
+mod result; //    values of earlier results
+mod sign; //      values that show themselves
+mod token; //     the pieces of a text
+mod weights; //   how much each feature counts
+mod when; //      dates and times
+mod world; //     codes and places
+
+use jiff::civil::DateTime;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use alike::alike;
+pub use ballot::{Ballot, ballots};
+pub use form::{Field, Form};
+pub use result::{Discovery, Which, each_of_result, from_result};
+pub use weights::Scales;
+
+use ballot::Elected;
+
+/// What a form is filled from.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// What the person said.
+    pub task: &'a str,
+    /// Arguments that the caller knows; they always win.
+    pub given: &'a Map<String, Value>,
+    /// Results of earlier steps, the latest last.
+    pub earlier: &'a [Value],
+    /// The time where the person is.
+    pub now: Now,
+}
+
+/// A moment where a person is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Date and time on the wall.
+    pub at: DateTime,
+    /// Seconds that the wall is ahead of UTC.
+    pub offset: i32,
+}
+
+/// A form with what could be filled in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filling {
+    /// The arguments, in the order of the schema.
+    pub arguments: Vec<Argument>,
+    /// The fields that are needed and have no value.
+    pub missing: Vec<Missing>,
+}
+
+/// One argument and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Argument {
+    /// The parameter.
+    pub name: String,
+    /// Its value, which fits the schema.
+    pub value: Value,
+    /// Where the value comes from.
+    pub source: Source,
+    /// How sure it is, from 0 to 1.
+    pub confidence: f64,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The caller gave it.
+    Given,
+    /// It stands in the text, perhaps in another form.
+    Text,
+    /// Words of the text mean it.
+    Implied,
+    /// It was part of an earlier result.
+    Earlier,
+    /// The schema says so.
+    Default,
+}
+
+/// A value that is needed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Missing {
+    /// Where it lies, such as `filter.city`.
+    pub name: String,
+    /// What the schema says about it.
+    pub description: String,
+    /// The values that are allowed, where they are listed.
+    pub choices: Vec<Value>,
+    /// The type that the schema names, such as `string`, or `array` for a list.
+    pub kind: &'static str,
+}
+
+/// A value of an earlier result whose name fits less is not taken without being asked for.
+const LEAST_FIT: f64 = 0.4;
+/// Values that are asked for where it is not clear which of them the schema needs.
+const MOST_ASKED: usize = 8;
+/// Below this an argument is worth a question where a mistake does harm.
+const DOUBT: f64 = 0.5;
+
+impl Argument {
+    /// Whether it is worth a question where a mistake does harm.
+    pub fn is_doubtful(&self) -> bool {
+        self.confidence < DOUBT
+    }
+}
+
+impl Filling {
+    /// Returns the arguments as they are sent.
+    pub fn object(&self) -> Map<String, Value> {
+        self.arguments.iter().map(|it| (it.name.clone(), it.value.clone())).collect()
+    }
+
+    /// Returns the arguments that are not sure.
+    pub fn doubtful(&self) -> impl Iterator<Item = &Argument> {
+        self.arguments.iter().filter(|it| it.is_doubtful())
+    }
+}
+
+/// Fills in a form.
+pub fn fill(form: &Form, wish: &Wish<'_>) -> Filling {
+    fill_with(form, wish, Scales::builtin())
+}
+
+/// Fills in a form with other weights than those that come with the product.
+pub fn fill_with(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Filling {
+    let mut leaves = ballot::elect(form, wish, scales);
+    earlier(form, wish, &mut leaves);
+    fixed(form, wish, &mut leaves);
+    leaves.sort_by_key(|leaf| leaf.field);
+    sound(form, wish, assembly::assemble(form, wish, &leaves))
+}
+
+/// Sends nothing of what was found that the schema as a whole does not take, and asks instead.
+fn sound(form: &Form, wish: &Wish<'_>, mut filling: Filling) -> Filling {
+    let is_own = |it: &Argument| it.source == Source::Given;
+    let is_callers = !wish.given.is_empty() && filling.arguments.iter().all(is_own);
+    if !filling.missing.is_empty() || is_callers || form.admits(&filling.object()) {
+        return filling;
+    }
+    let is_needed = |it: &Argument| is_own(it) || form.required().any(|name| name == it.name);
+    filling.arguments.retain(is_needed);
+    if !form.admits(&filling.object()) {
+        filling.arguments.retain(is_own);
+        let open = form.fields().iter().filter(|field| !wish.given.contains_key(field.parameter()));
+        filling.missing = open.take(MOST_ASKED).map(Field::missing).collect();
+    }
+    filling
+}
+
+/// Takes from earlier results what is needed and was not said.
+fn earlier(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
+    for (at, field) in form.fields().iter().enumerate() {
+        let is_open = field.is_required
+            && !wish.given.contains_key(field.parameter())
+            && !leaves.iter().any(|leaf| leaf.field == at);
+        if !is_open {
+            continue;
+        }
+        let found = wish.earlier.iter().rev().find_map(|result| {
+            from_result(form, field, result, Which::First).filter(|found| found.fit >= LEAST_FIT)
+        });
+        if let Some(Discovery { value, fit }) = found {
+            leaves.push(Elected { field: at, value, source: Source::Earlier, confidence: fit });
+        }
+    }
+}
+
+/// Takes what the schema itself determines: defaults of what is needed, and values without a choice.
+fn fixed(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
+    for (at, field) in form.fields().iter().enumerate() {
+        let is_open = field.is_required
+            && !wish.given.contains_key(field.parameter())
+            && !leaves.iter().any(|leaf| leaf.field == at);
+        let only = field.choices.first().filter(|_| field.choices.len() == 1 && !field.is_list);
+        let value = field.default.as_ref().or(only).filter(|it| is_open && !it.is_null());
+        if let Some(value) = value.filter(|value| form.takes(field, value)) {
+            leaves.push(Elected {
+                field: at,
+                value: value.clone(),
+                source: Source::Default,
+                confidence: 1.0,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

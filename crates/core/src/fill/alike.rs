@@ -1,0 +1,42 @@
+//! When two values of an argument are the same to whoever reads them.
+
+use jiff::civil::{DateTime, date};
+use serde_json::Value;
+
+use super::Now;
+use super::token::tokens;
+use super::when::{When, moments};
+use crate::text::fold;
+
+/// Whether two values differ in case, space or the form of numbers and dates alone.
+pub fn alike(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
+        }
+        (Value::Array(_) | Value::Object(_), _) | (_, Value::Array(_) | Value::Object(_)) => false,
+        _ => {
+            let (a, b) = (plain(a), plain(b));
+            let is_number =
+                |a: &str, b: &str| a.parse::<f64>().is_ok_and(|a| b.parse().is_ok_and(|b: f64| a == b));
+            a == b || is_number(&a, &b) || moment(&a).is_some_and(|a| moment(&b) == Some(a))
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    fold(&text).to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Reads a text that is a date or a time and nothing else.
+fn moment(text: &str) -> Option<When> {
+    if text.len() > 40 || !text.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let tokens = tokens(text);
+    let now = Now { at: DateTime::from(date(2000, 1, 1)), offset: 0 };
+    let whole = moments(&tokens, now).into_iter().find(|it| it.tokens == (0..tokens.len()))?;
+    Some(When { tokens: 0..0, ..whole })
+}

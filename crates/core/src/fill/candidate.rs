@@ -1,0 +1,492 @@
+//! The values that a field could have: what stands in the text, in the form that the schema wants.
+
+use std::ops::Range;
+
+use serde_json::{Number, Value, json};
+
+use super::Now;
+use super::form::{Field, Form, Format, Kind};
+use super::format::{is_email, is_uri};
+use super::page::{Page, Role};
+use super::quantity::{Manner, Quantity, Unit};
+use super::when::{self, When};
+use super::world;
+use crate::lexicon::Related;
+use crate::text::{each_term, fold};
+use crate::tool::words::words;
+
+/// A value that a field could have.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) value: Value,
+    /// The tokens that say it; empty when none do.
+    pub(super) tokens: Range<usize>,
+    /// The bytes that it takes up.
+    pub(super) bytes: Range<usize>,
+    pub(super) manner: How,
+}
+
+/// How a text says a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum How {
+    /// In these words.
+    Words,
+    Quoted,
+    /// As a part of a token.
+    Part,
+    Number,
+    /// As a number in another unit.
+    Converted,
+    Moment,
+    /// As one of the choices.
+    Choice(Likeness),
+    /// As an example that the description gives.
+    Example(Likeness),
+    /// As a name that everybody knows another form of.
+    Known,
+    Flag,
+    List,
+    Literal,
+}
+
+/// How like the words of a text and a choice are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Likeness {
+    /// A word of it goes with a word of the text.
+    Related,
+    /// Some of its words are there.
+    Partial,
+    /// In another language.
+    Translated,
+    /// In another form, such as a plural.
+    Stem,
+    Exact,
+}
+
+/// Values of a field that are compared.
+const MAX_CANDIDATES: usize = 1600;
+/// Examples of a description that are compared.
+const MAX_EXAMPLES: usize = 12;
+
+/// Returns the values that a field could have. All of them fit the schema.
+pub(super) fn candidates(form: &Form, field: &Field, page: &Page<'_>, now: Now) -> Vec<Candidate> {
+    let mut found = Gathering { form, field, page, found: Vec::new() };
+    if !field.choices.is_empty() {
+        found.choices();
+    } else {
+        match field.kind {
+            Kind::Flag if !field.is_list => found.flags(),
+            Kind::Whole | Kind::Number => found.numbers(),
+            Kind::Text => {
+                found.texts();
+                found.moments(now);
+                found.examples();
+                found.known();
+            }
+            Kind::Any => {
+                found.numbers();
+                found.texts();
+            }
+            Kind::Flag | Kind::Object => {}
+        }
+    }
+    if matches!(field.format, Some(Format::Unix | Format::UnixMillis)) {
+        found.moments(now);
+    }
+    found.literals();
+    found.found
+}
+
+struct Gathering<'a> {
+    form: &'a Form,
+    field: &'a Field,
+    page: &'a Page<'a>,
+    found: Vec<Candidate>,
+}
+
+impl Gathering<'_> {
+    /// Keeps a value if the schema takes it.
+    fn keep(&mut self, value: Value, tokens: Range<usize>, bytes: Range<usize>, manner: How) {
+        let value = match (&value, self.field.is_list) {
+            (Value::Array(_), _) | (_, false) => value,
+            (_, true) => Value::Array(vec![value]),
+        };
+        if self.found.len() < MAX_CANDIDATES && self.form.takes(self.field, &value) {
+            self.found.push(Candidate { value, tokens, bytes, manner });
+        }
+    }
+
+    fn texts(&mut self) {
+        let page = self.page;
+        for (tokens, bytes) in &page.quoted {
+            let value = json!(page.text[bytes.clone()].trim());
+            self.keep(value, tokens.clone(), bytes.clone(), How::Quoted);
+        }
+        for tokens in &page.spans {
+            let bytes = page.bytes(tokens);
+            let written = &page.text[bytes.clone()];
+            if self.fits_format(written) && !self.is_said_of_tool(tokens) && !self.is_dated(tokens) {
+                self.keep(json!(written), tokens.clone(), bytes, How::Words);
+            }
+        }
+        for (at, bytes) in &page.parts {
+            if self.fits_format(&page.text[bytes.clone()]) {
+                self.keep(json!(&page.text[bytes.clone()]), *at..*at + 1, bytes.clone(), How::Part);
+            }
+        }
+        for (at, quantity) in &page.quantities {
+            let tokens = *at..*at + quantity.tokens;
+            let bytes = page.bytes(&tokens);
+            let written = number(quantity.value).map(|it| it.to_string());
+            if let Some(written) = written.filter(|it| *it != page.text[bytes.clone()]) {
+                self.keep(json!(written), tokens, bytes, How::Number);
+            }
+        }
+        if self.field.is_list {
+            self.lists(|page, item| Some(json!(&page.text[page.bytes(item)])));
+        } else if self.field.description.to_lowercase().contains("comma") {
+            self.joined();
+        }
+    }
+
+    /// Lists as one text, where the description wants commas.
+    fn joined(&mut self) {
+        let page = self.page;
+        for list in &page.lists {
+            let items: Vec<&str> = list.iter().map(|item| &page.text[page.bytes(item)]).collect();
+            let tokens = list[0].start..list[list.len() - 1].end;
+            let bytes = page.bytes(&tokens);
+            self.keep(json!(items.join(",")), tokens, bytes, How::List);
+        }
+    }
+
+    /// A moment is written in the form that the field wants, not as it was said.
+    fn is_dated(&self, tokens: &Range<usize>) -> bool {
+        let wants = matches!(self.field.format, Some(Format::Date | Format::DateTime | Format::Time));
+        wants
+            && self.page.moments.iter().any(|it| it.tokens.start < tokens.end && tokens.start < it.tokens.end)
+    }
+
+    /// Words that the tool itself is described with say which tool is meant, not with what.
+    fn is_said_of_tool(&self, tokens: &Range<usize>) -> bool {
+        let is_own = |at: usize| match self.page.roles[at] {
+            Role::Mark | Role::Small => true,
+            Role::Verb | Role::Word => {
+                let token = &self.page.tokens[at];
+                self.form.about.contains(&token.term) && (token.is_start || !token.is_capital)
+            }
+            Role::Digits => false,
+        };
+        tokens.clone().all(is_own)
+    }
+
+    /// A field for addresses takes nothing else, whether or not its schema says so.
+    fn fits_format(&self, written: &str) -> bool {
+        match self.field.format {
+            Some(Format::Email) => is_email(written),
+            Some(Format::Uri) => is_uri(written) || (written.contains('.') && !written.contains(' ')),
+            Some(Format::Date | Format::DateTime | Format::Time) => {
+                written.contains(|c: char| c.is_ascii_digit())
+            }
+            _ => true,
+        }
+    }
+
+    fn lists(&mut self, item: impl Fn(&Page<'_>, &Range<usize>) -> Option<Value>) {
+        let page = self.page;
+        for list in &page.lists {
+            let values: Option<Vec<Value>> = list.iter().map(|it| item(page, it)).collect();
+            let tokens = list[0].start..list[list.len() - 1].end;
+            if let Some(values) = values {
+                let bytes = page.bytes(&tokens);
+                self.keep(Value::Array(values), tokens, bytes, How::List);
+            }
+        }
+    }
+
+    fn numbers(&mut self) {
+        let page = self.page;
+        let unit = unit_of(self.field);
+        for (at, quantity) in &page.quantities {
+            let tokens = *at..*at + quantity.tokens;
+            let bytes = page.bytes(&tokens);
+            let converted = converted(quantity, unit);
+            if let Some(value) = self.numeric(quantity.value) {
+                self.keep(value, tokens.clone(), bytes.clone(), How::Number);
+            }
+            if let Some(value) = converted.and_then(|it| self.numeric(it)) {
+                self.keep(value, tokens, bytes, How::Converted);
+            }
+        }
+        for (at, bytes) in &page.parts {
+            let value = page.text[bytes.clone()].parse().ok().and_then(|it| self.numeric(it));
+            if let Some(value) = value {
+                self.keep(value, *at..*at + 1, bytes.clone(), How::Part);
+            }
+        }
+        if self.field.is_list {
+            let kind = self.field.kind;
+            self.lists(|page, item| {
+                let (_, quantity) =
+                    page.quantities.iter().find(|(at, it)| *at == item.start && it.tokens == item.len())?;
+                numeric(kind, quantity.value)
+            });
+        }
+    }
+
+    fn numeric(&self, value: f64) -> Option<Value> {
+        numeric(self.field.kind, value)
+    }
+
+    fn moments(&mut self, now: Now) {
+        let page = self.page;
+        for found in &page.moments {
+            // A date with its time is one moment.
+            let is_part = |whole: &When| {
+                whole.tokens.len() > found.tokens.len()
+                    && whole.tokens.start <= found.tokens.start
+                    && found.tokens.end <= whole.tokens.end
+            };
+            let is_whole =
+                matches!(self.field.format, Some(Format::DateTime | Format::Unix | Format::UnixMillis));
+            if is_whole && page.moments.iter().any(is_part) {
+                continue;
+            }
+            let loose = || when::loose(found, self.field);
+            let Some(written) = when::rendered(found, self.field, now).or_else(loose) else { continue };
+            let value = match self.field.kind {
+                Kind::Whole | Kind::Number => written.parse::<i64>().map_or(Value::Null, |it| json!(it)),
+                Kind::Text | Kind::Flag | Kind::Object | Kind::Any => json!(written),
+            };
+            let bytes = page.bytes(&found.tokens);
+            self.keep(value, found.tokens.clone(), bytes, How::Moment);
+        }
+    }
+
+    fn flags(&mut self) {
+        // A word has to speak of it, and not only of the tool.
+        let is_said = |term: &String| {
+            let is_there =
+                self.page.tokens.iter().any(|it| it.term == *term) || self.page.english.contains(term);
+            is_there && !self.form.about.contains(term)
+        };
+        if !self.field.is_required && !self.field.names.iter().chain(&self.field.words).any(is_said) {
+            return;
+        }
+        self.keep(json!(true), 0..0, 0..0, How::Flag);
+        self.keep(json!(false), 0..0, 0..0, How::Flag);
+    }
+
+    fn choices(&mut self) {
+        let is_flag = |it: &Value| {
+            it.as_str().is_some_and(|it| ["true", "false"].contains(&it.to_lowercase().as_str()))
+        };
+        if self.field.choices.len() == 2 && self.field.choices.iter().all(is_flag) {
+            for choice in &self.field.choices {
+                self.keep(choice.clone(), 0..0, 0..0, How::Flag);
+            }
+            return;
+        }
+        let mut matched: Vec<(usize, Value)> = Vec::new();
+        for choice in &self.field.choices {
+            let counted = choice.as_f64().and_then(|it| self.counted(it));
+            let Some((likeness, tokens)) = counted.or_else(|| self.likeness(&spelled(choice))) else {
+                continue;
+            };
+            let bytes = if tokens.is_empty() { 0..0 } else { self.page.bytes(&tokens) };
+            self.keep(choice.clone(), tokens.clone(), bytes, How::Choice(likeness));
+            if likeness >= Likeness::Translated {
+                matched.push((tokens.start, choice.clone()));
+            }
+        }
+        if self.field.kind == Kind::Flag && self.found.is_empty() {
+            self.flags();
+        }
+        if self.field.is_list && matched.len() > 1 {
+            matched.sort_by_key(|(at, _)| *at);
+            let values = matched.into_iter().map(|(_, value)| value).collect();
+            self.keep(Value::Array(values), 0..0, 0..0, How::List);
+        }
+    }
+
+    /// Values that the description gives as examples and the text means.
+    fn examples(&mut self) {
+        for example in examples(&self.field.description) {
+            if let Some((likeness, tokens)) = self.likeness(&example)
+                && likeness >= Likeness::Translated
+                && !tokens.is_empty()
+            {
+                let bytes = self.page.bytes(&tokens);
+                self.keep(json!(example), tokens, bytes, How::Example(likeness));
+            }
+        }
+    }
+
+    /// Codes and places that the text names.
+    fn known(&mut self) {
+        let page = self.page;
+        let codes = world::codes(self.field, &page.tokens);
+        for (value, tokens) in codes.into_iter().chain(world::places(self.field, page.text, &page.tokens)) {
+            let bytes = page.bytes(&tokens);
+            self.keep(json!(value), tokens, bytes, How::Known);
+        }
+    }
+
+    fn literals(&mut self) {
+        if self.field.kind == Kind::Text && !self.field.is_list {
+            for (tokens, bytes) in &self.page.closed {
+                self.keep(json!(&self.page.text[bytes.clone()]), tokens.clone(), bytes.clone(), How::Literal);
+            }
+        }
+        for (bytes, value) in &self.page.literals {
+            let inside = |at: usize| bytes.contains(&self.page.tokens[at].at.start);
+            let start = (0..self.page.tokens.len()).find(|at| inside(*at)).unwrap_or(0);
+            let end = (start..self.page.tokens.len())
+                .take_while(|at| inside(*at))
+                .last()
+                .map_or(start, |it| it + 1);
+            self.keep(value.clone(), start..end, bytes.clone(), How::Literal);
+        }
+    }
+
+    /// Finds where a text has a number.
+    fn counted(&self, number: f64) -> Option<(Likeness, Range<usize>)> {
+        let (at, found) = self.page.quantities.iter().find(|(_, it)| it.value == number)?;
+        Some((Likeness::Exact, *at..at + found.tokens))
+    }
+
+    /// Finds where a text means a choice, and how like it is.
+    fn likeness(&self, choice: &str) -> Option<(Likeness, Range<usize>)> {
+        let tokens = &self.page.tokens;
+        let folded: Vec<String> = words(choice).map(|word| fold(word).to_lowercase()).collect();
+        let mut wanted: Vec<String> = Vec::new();
+        for word in &folded {
+            each_term(word, &mut |term| wanted.push(term.to_owned()));
+        }
+        if folded.is_empty() {
+            return None;
+        }
+        let whole = fold(choice).to_lowercase();
+        let is_exact =
+            |at: usize| tokens[at].lower == whole || matches(&tokens[at..], &folded, |it| &it.lower);
+        if let Some(at) = (0..tokens.len()).find(|at| is_exact(*at)) {
+            let taken = if tokens[at].lower == whole { 1 } else { folded.len() };
+            return Some((Likeness::Exact, at..at + taken));
+        }
+        if wanted.is_empty() {
+            return None;
+        }
+        if let Some(at) = (0..tokens.len()).find(|at| matches(&tokens[*at..], &wanted, |it| &it.term)) {
+            return Some((Likeness::Stem, at..at + wanted.len()));
+        }
+        if wanted.iter().all(|term| self.page.english.contains(term)) {
+            return Some((Likeness::Translated, 0..0));
+        }
+        let begins = |term: &str| wanted.iter().any(|it| it == term || common(it, term) >= 5);
+        let hits: Vec<usize> = (0..tokens.len())
+            .filter(|at| !tokens[*at].term.is_empty() && begins(&tokens[*at].term))
+            .collect();
+        if let (Some(first), Some(last)) = (hits.first(), hits.last()) {
+            let is_near = last - first < 2 * wanted.len();
+            return Some((Likeness::Partial, if is_near { *first..last + 1 } else { *first..first + 1 }));
+        }
+        let related = Related::builtin();
+        let goes_with = |at: &usize| {
+            related
+                .of(&tokens[*at].term)
+                .iter()
+                .any(|(term, share)| *share >= 0.1 && wanted.iter().any(|it| **it == **term))
+        };
+        (0..tokens.len()).find(goes_with).map(|at| (Likeness::Related, at..at + 1))
+    }
+}
+
+fn matches<'t>(
+    tokens: &'t [super::token::Token],
+    wanted: &[String],
+    form: impl Fn(&'t super::token::Token) -> &'t String,
+) -> bool {
+    tokens.len() >= wanted.len() && tokens.iter().zip(wanted).all(|(token, wanted)| form(token) == wanted)
+}
+
+/// The letters with which two words begin.
+fn common(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
+}
+
+/// A choice as it would be said.
+fn spelled(choice: &Value) -> String {
+    choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)
+}
+
+/// Values that a description gives in quotation marks, or behind `e.g.` or `such as`.
+pub(super) fn examples(description: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for mark in ['\'', '"', '`'] {
+        for (at, piece) in description.split(mark).enumerate().take(40) {
+            let is_value =
+                at % 2 == 1 && !piece.is_empty() && piece.len() <= 40 && !piece.contains([',', ';']);
+            if is_value && found.len() < MAX_EXAMPLES {
+                found.push(piece.to_owned());
+            }
+        }
+    }
+    if let Some(inner) =
+        description.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(inner, _)| inner)
+    {
+        let items: Vec<&str> = inner.split([',', '|', '/']).map(str::trim).collect();
+        let is_word = |it: &&str| !it.is_empty() && it.len() <= 24 && !it.contains(' ');
+        if items.len() > 1 && items.iter().all(is_word) {
+            found.extend(items.into_iter().take(MAX_EXAMPLES).map(str::to_owned));
+        }
+    }
+    for lead in ["e.g.", "e.g", "such as", "for example", "eg:", "Options:", "options:", "one of", "either"] {
+        let Some((_, rest)) = description.split_once(lead) else { continue };
+        let end = rest.find([')', '.', ';', '\n']).unwrap_or(rest.len());
+        for piece in
+            rest[..end].split([',', '/']).flat_map(|it| it.split(" or ")).flat_map(|it| it.split(" and "))
+        {
+            let piece =
+                piece.trim().trim_matches(|c: char| "'\"`:,".contains(c)).trim_start_matches("or ").trim();
+            if !piece.is_empty()
+                && piece.len() <= 30
+                && found.len() < MAX_EXAMPLES
+                && !found.iter().any(|it| it == piece)
+            {
+                found.push(piece.to_owned());
+            }
+        }
+        break;
+    }
+    found
+}
+
+fn number(value: f64) -> Option<Number> {
+    if value.fract() == 0.0 && value.abs() < 9e15 {
+        Some(Number::from(value as i64))
+    } else {
+        Number::from_f64(value)
+    }
+}
+
+fn numeric(kind: Kind, value: f64) -> Option<Value> {
+    if kind == Kind::Whole && value.fract() != 0.0 {
+        return None;
+    }
+    number(value).map(Value::Number)
+}
+
+/// The unit of time that a field counts in, as its name or description says.
+fn unit_of(field: &Field) -> Option<Unit> {
+    let said = field.path.last().into_iter().flat_map(|name| words(name)).chain(words(&field.description));
+    said.filter(|word| word.len() > 2 || *word == "ms").find_map(|word| Unit::named(&word.to_lowercase()))
+}
+
+fn converted(quantity: &Quantity, wanted: Option<Unit>) -> Option<f64> {
+    if quantity.manner == Manner::Percent {
+        return Some(quantity.value / 100.0);
+    }
+    let (own, wanted) = (quantity.unit?, wanted?);
+    let value = quantity.value * own.seconds() / wanted.seconds();
+    (own != wanted).then_some((value * 1e6).round() / 1e6)
+}

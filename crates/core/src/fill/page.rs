@@ -1,0 +1,354 @@
+//! A request, read for filling in: its tokens, and everything in them that can be a value.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::Now;
+use super::quantity::{Quantity, quantity};
+use super::token::{Token, tokens};
+use super::when::{When, moments};
+use crate::lexicon::{Action, Language, Lexicon, Reading};
+use crate::text::terms;
+
+/// A request, read for filling in.
+pub(super) struct Page<'a> {
+    pub(super) text: &'a str,
+    pub(super) tokens: Vec<Token>,
+    pub(super) roles: Vec<Role>,
+    /// Runs of words, as tokens.
+    pub(super) spans: Vec<Range<usize>>,
+    /// What stands between quotation marks, as tokens and as bytes.
+    pub(super) quoted: Vec<(Range<usize>, Range<usize>)>,
+    pub(super) quantities: Vec<(usize, Quantity)>,
+    pub(super) moments: Vec<When>,
+    /// Lists, each as the tokens of its items.
+    pub(super) lists: Vec<Vec<Range<usize>>>,
+    /// Runs that keep the marks at their end, and what stands between brackets, as tokens and as bytes.
+    pub(super) closed: Vec<(Range<usize>, Range<usize>)>,
+    /// JSON that stands in the text.
+    pub(super) literals: Vec<(Range<usize>, Value)>,
+    /// Halves of tokens, as bytes: `owner/repo`, `key=value`, `#tag`.
+    pub(super) parts: Vec<(usize, Range<usize>)>,
+    /// The English words of a request in another language, as terms.
+    pub(super) english: Vec<String>,
+}
+
+/// What a token does in a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Mark,
+    Small,
+    Verb,
+    Digits,
+    Word,
+}
+
+/// Tokens in a run of words that ends anywhere.
+const MAX_RUN: usize = 7;
+/// A text with more tokens has runs only at its marks.
+const MAX_DENSE: usize = 160;
+const MAX_CLOSED: usize = 120;
+const MAX_LISTS: usize = 2400;
+/// Tokens of an item in a list.
+const MAX_ITEM: usize = 5;
+
+impl<'a> Page<'a> {
+    pub(super) fn read(text: &'a str, now: Now) -> Self {
+        let tokens = tokens(text);
+        let reading = Reading::of(text);
+        let is_foreign = reading.language != Language::En;
+        let english = if is_foreign { terms(&reading.english(), 200) } else { Vec::new() };
+        let roles: Vec<Role> = tokens.iter().map(|token| role(token, reading.language)).collect();
+        let quantities = quantities(&tokens);
+        let mut page = Self {
+            moments: moments(&tokens, now),
+            quoted: quoted(text, &tokens),
+            literals: literals(text),
+            parts: parts(text, &tokens),
+            english,
+            quantities,
+            spans: Vec::new(),
+            lists: Vec::new(),
+            closed: Vec::new(),
+            roles,
+            tokens,
+            text,
+        };
+        page.spans = page.runs();
+        page.lists = page.series();
+        page.closed = page.closed();
+        page
+    }
+
+    /// The bytes of a run of tokens.
+    pub(super) fn bytes(&self, tokens: &Range<usize>) -> Range<usize> {
+        self.tokens[tokens.start].at.start..self.tokens[tokens.end - 1].at.end
+    }
+
+    /// Whether a sentence or line ends inside a run.
+    pub(super) fn is_crossed(&self, tokens: &Range<usize>) -> bool {
+        self.tokens[tokens.clone()].iter().skip(1).any(|token| token.is_start)
+    }
+
+    fn is_edge(&self, at: usize) -> bool {
+        self.roles[at] != Role::Mark
+    }
+
+    /// Runs of words: short ones that end anywhere, and those that go on to a mark, a sentence or the end.
+    fn runs(&self) -> Vec<Range<usize>> {
+        let count = self.tokens.len();
+        let is_dense = count <= MAX_DENSE;
+        let mut runs = Vec::new();
+        for start in 0..count {
+            if !self.is_edge(start) {
+                continue;
+            }
+            let is_begun = start == 0 || !self.is_edge(start - 1) || self.tokens[start].is_start;
+            let mut pauses = 0;
+            for end in start + 1..=count {
+                let last = end - 1;
+                if end > start + 1 && self.tokens[last].is_start && end - start > MAX_RUN && pauses > 3 {
+                    break;
+                }
+                if !self.is_edge(last) {
+                    continue;
+                }
+                let is_pause = end == count || !self.is_edge(end) || self.tokens[end].is_start;
+                let is_short = end - start <= MAX_RUN;
+                let is_crossed = is_short && self.tokens[start + 1..end].iter().any(|token| token.is_start);
+                if is_short && !is_crossed && (is_dense || is_begun || is_pause) || is_pause {
+                    runs.push(start..end);
+                }
+                pauses += usize::from(is_pause && !is_short);
+            }
+        }
+        runs
+    }
+
+    /// Sentences with their last mark, and brackets with what is inside: code and questions are kept whole.
+    fn closed(&self) -> Vec<(Range<usize>, Range<usize>)> {
+        let count = self.tokens.len();
+        let mut closed = Vec::new();
+        for start in 0..count {
+            let is_open = self.text[self.tokens[start].at.clone()].starts_with(['[', '{', '(', '<']);
+            let is_begun = start == 0
+                || self.tokens[start].is_start
+                || !self.is_edge(start - 1)
+                || self.roles[start - 1] == Role::Verb;
+            if !(is_open || is_begun && self.is_edge(start)) {
+                continue;
+            }
+            for end in start + 2..=(start + MAX_DENSE).min(count) {
+                let last = &self.text[self.tokens[end - 1].at.clone()];
+                let is_end = end == count || self.tokens[end].is_start || self.is_edge(end);
+                let is_closed = if is_open {
+                    last.ends_with([']', '}', ')', '>'])
+                } else {
+                    !self.is_edge(end - 1) && last != ","
+                };
+                if is_closed && is_end && closed.len() < MAX_CLOSED {
+                    closed.push((start..end, self.bytes(&(start..end))));
+                }
+            }
+        }
+        closed
+    }
+
+    /// Lists such as `a, b and c`, with every likely beginning and end.
+    fn series(&self) -> Vec<Vec<Range<usize>>> {
+        let parting: Vec<Range<usize>> = self.partings();
+        let mut lists = Vec::new();
+        for first in 0..parting.len() {
+            let mut items: Vec<Range<usize>> = Vec::new();
+            for last in first..parting.len() {
+                if last > first {
+                    let item = parting[last - 1].end..parting[last].start;
+                    if item.is_empty() || item.len() > MAX_ITEM || self.is_crossed(&item) {
+                        break;
+                    }
+                    items.push(item);
+                }
+                for start in (parting[first].start.saturating_sub(MAX_ITEM)..parting[first].start).rev() {
+                    let head = start..parting[first].start;
+                    if self.is_crossed(&head) || !self.is_edge(start) && head.len() == 1 {
+                        break;
+                    }
+                    for end in parting[last].end + 1..=(parting[last].end + MAX_ITEM).min(self.tokens.len()) {
+                        let tail = parting[last].end..end;
+                        if self.is_crossed(&(start..end)) || lists.len() >= MAX_LISTS {
+                            break;
+                        }
+                        let whole = [head.clone()].into_iter().chain(items.clone()).chain([tail]);
+                        let whole: Vec<Range<usize>> = whole.map(|item| self.trimmed(item)).collect();
+                        if whole.iter().all(|item| !item.is_empty()) {
+                            lists.push(whole);
+                        }
+                    }
+                }
+            }
+        }
+        lists.dedup();
+        lists
+    }
+
+    /// What parts the items of lists: commas, `and`, or both.
+    fn partings(&self) -> Vec<Range<usize>> {
+        let is_one = |at: usize| {
+            let word = self.tokens[at].lower.as_str();
+            [
+                ",", ";", "and", "or", "&", "+", "und", "oder", "et", "ou", "y", "e", "o", "en", "и", "i",
+                "ve", "、", "，", "と", "和",
+            ]
+            .contains(&word)
+        };
+        let mut partings: Vec<Range<usize>> = Vec::new();
+        for at in (0..self.tokens.len()).filter(|at| is_one(*at)) {
+            match partings.last_mut() {
+                Some(last) if last.end == at => last.end = at + 1,
+                _ => partings.push(at..at + 1),
+            }
+        }
+        partings
+    }
+
+    fn trimmed(&self, mut item: Range<usize>) -> Range<usize> {
+        while !item.is_empty() && !self.is_edge(item.start) {
+            item.start += 1;
+        }
+        while !item.is_empty() && !self.is_edge(item.end - 1) {
+            item.end -= 1;
+        }
+        item
+    }
+}
+
+fn role(token: &Token, language: Language) -> Role {
+    let lexicon = Lexicon::builtin();
+    if token.is_mark {
+        Role::Mark
+    } else if token.lower.starts_with(|c: char| c.is_ascii_digit()) {
+        Role::Digits
+    } else if lexicon.is_stop(&token.lower, language)
+        || lexicon.is_stop(&token.lower, Language::En)
+        || token.lower == "'s"
+    {
+        Role::Small
+    } else if lexicon.verb(&token.lower).is_some_and(|action| action != Action::Unknown) {
+        Role::Verb
+    } else {
+        Role::Word
+    }
+}
+
+fn quantities(tokens: &[Token]) -> Vec<(usize, Quantity)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_negative = matches!(tokens[at].lower.as_str(), "minus" | "negative");
+        let negative = || {
+            let found = tokens.get(at + 1..).filter(|_| is_negative).and_then(quantity)?;
+            Some(Quantity { value: -found.value, tokens: found.tokens + 1, ..found })
+        };
+        match quantity(&tokens[at..]).or_else(negative) {
+            Some(quantity) => {
+                let taken = quantity.tokens.max(1);
+                found.push((at, quantity));
+                at += taken;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// Finds what stands between quotation marks.
+fn quoted(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Range<usize>)> {
+    const PAIRS: [(&str, &str); 10] = [
+        ("\"", "\""),
+        ("'", "'"),
+        ("“", "”"),
+        ("‘", "’"),
+        ("«", "»"),
+        ("„", "“"),
+        ("`", "`"),
+        ("「", "」"),
+        ("『", "』"),
+        ("”", "”"),
+    ];
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let closing =
+            PAIRS.iter().find(|(open, _)| tokens[at].is_mark && tokens[at].lower == *open).map(|it| it.1);
+        let end = closing.and_then(|close| {
+            (at + 1..tokens.len()).find(|it| tokens[*it].is_mark && text[tokens[*it].at.clone()] == *close)
+        });
+        match end {
+            Some(end) if end > at + 1 => {
+                let bytes = tokens[at].at.end..tokens[end].at.start;
+                if !text[bytes.clone()].trim().is_empty() {
+                    found.push((at + 1..end, bytes));
+                }
+                at = end + 1;
+            }
+            _ => at += 1,
+        }
+    }
+    found
+}
+
+/// Finds JSON objects and lists that stand in a text.
+fn literals(text: &str) -> Vec<(Range<usize>, Value)> {
+    let mut found: Vec<(Range<usize>, Value)> = Vec::new();
+    for (at, open) in text.match_indices(['{', '[']).take(20) {
+        if found.last().is_some_and(|(range, _)| range.contains(&at)) {
+            continue;
+        }
+        let close = if open == "{" { '}' } else { ']' };
+        let ends = text[at..].match_indices(close).map(|(end, _)| at + end + 1).take(40);
+        let parsed =
+            ends.filter_map(|end| Some((at..end, serde_json::from_str(&text[at..end]).ok()?))).last();
+        found.extend(parsed);
+    }
+    found
+}
+
+/// Finds the halves of tokens that have two.
+fn parts(text: &str, tokens: &[Token]) -> Vec<(usize, Range<usize>)> {
+    let mut parts = Vec::new();
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !token.is_mark) {
+        let (start, written) = (token.at.start, &text[token.at.clone()]);
+        if let Some(rest) = written.strip_prefix(['#', '@', '$', '~']).filter(|rest| !rest.is_empty()) {
+            parts.push((at, token.at.end - rest.len()..token.at.end));
+        }
+        if let Some(name) = written.strip_suffix("()").filter(|name| !name.is_empty()) {
+            parts.push((at, start..start + name.len()));
+        }
+        // The identifiers inside an address.
+        if written.matches('/').count() >= 2 {
+            let mut place = start;
+            for segment in written.split('/').take(12) {
+                if segment.contains(|c: char| c.is_ascii_digit())
+                    || written.contains("://") && !segment.contains(['.', ':'])
+                {
+                    parts.push((at, place..place + segment.len()));
+                }
+                place += segment.len() + 1;
+            }
+        }
+        for mark in ['=', ':', '/', '@', '-', '.', 'x'] {
+            let is_address = written.contains("://");
+            let Some(cut) = written.find(mark).filter(|cut| *cut > 0 && cut + 1 < written.len()) else {
+                continue;
+            };
+            let is_pair = mark != 'x' || written.chars().all(|c| c.is_ascii_digit() || c == 'x');
+            if is_pair && !is_address && written.matches(mark).count() == 1 {
+                parts.push((at, start..start + cut));
+                parts.push((at, start + cut + 1..token.at.end));
+            }
+        }
+    }
+    parts.retain(|(_, bytes)| !bytes.is_empty());
+    parts
+}

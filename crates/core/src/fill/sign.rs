@@ -1,0 +1,130 @@
+//! Values that show by themselves which field they are for: a path where a path is needed, and what stands right
+//! behind the name of a field.
+//!
+//! Fitted weights know how people speak of what was in their examples. These signs hold for any tool, so they fill
+//! what the weights left open, and never replace what they chose.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::ballot::Elected;
+use super::candidate::{Candidate, How, candidates};
+use super::form::{Field, Form, Kind};
+use super::page::{Page, Role};
+use super::{Source, Wish};
+
+/// How sure a value is that only its form or its place speaks for.
+const SIGN: f64 = 0.6;
+/// The last words of the names of fields that take paths, as terms.
+const PLACES: [&str; 9] =
+    ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
+/// The same of fields that take time zones.
+const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
+const MAX_EXTENSION: usize = 5;
+
+/// Fills open fields whose value shows itself.
+pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut Vec<Elected>) {
+    for (at, field) in form.fields().iter().enumerate() {
+        let is_open = field.kind == Kind::Text
+            && field.choices.is_empty()
+            && field.format.is_none()
+            && !wish.given.contains_key(field.parameter())
+            && !elected.iter().any(|it| it.field == at);
+        if !is_open {
+            continue;
+        }
+        let found = candidates(form, field, page, wish.now);
+        let used = used(page, elected);
+        let is_free =
+            |it: &&Candidate| !used.iter().any(|at| at.start < it.bytes.end && it.bytes.start < at.end);
+        let value = named(field, page, found.iter().filter(is_free))
+            .or_else(|| only_one(field, page, found.iter().filter(is_free)));
+        if let Some(value) = value {
+            elected.push(Elected { field: at, value, source: Source::Text, confidence: SIGN });
+        }
+    }
+}
+
+/// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
+fn only_one<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Candidate>) -> Option<Value> {
+    let has_form = match field.head() {
+        head if PLACES.contains(&head) => is_place,
+        head if ZONES.contains(&head) => is_zone,
+        _ => return None,
+    };
+    if !field.is_required {
+        return None;
+    }
+    let places: Vec<&Candidate> =
+        found.filter(|it| !it.bytes.is_empty() && has_form(&page.text[it.bytes.clone()])).collect();
+    let longest = places.iter().max_by_key(|it| it.bytes.len())?;
+    let is_within = |it: &&Candidate| within(&it.bytes, &longest.bytes);
+    places.iter().all(is_within).then(|| longest.value.clone())
+}
+
+/// What stands right behind the name of a field: in quotes, as a path, behind `#`, or as one word that ends there.
+///
+/// A field `add` that is described as tags to add is named by `add the tag`.
+fn named<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Candidate>) -> Option<Value> {
+    let is_named = |it: &&Candidate| {
+        let before = it.tokens.start.checked_sub(1).map(|at| &page.tokens[at]);
+        let is_said = page.tokens.iter().any(|token| token.term == field.head());
+        let is_name = |term: &str| {
+            term == field.head() || is_said && field.words.first().is_some_and(|first| first == term)
+        };
+        before.is_some_and(|token| !token.term.is_empty() && is_name(&token.term))
+    };
+    let is_plain = |it: &&Candidate| {
+        let behind = page.roles[it.tokens.end..].first();
+        let is_last = it.tokens.len() == 1
+            && behind.is_none_or(|role| matches!(role, Role::Mark | Role::Small))
+            && page.roles[it.tokens.start] == Role::Word;
+        let written = page.text.get(it.bytes.clone()).unwrap_or_default();
+        it.manner == How::Quoted || is_place(written) || written.starts_with('#') || is_last
+    };
+    let best = found.filter(is_named).filter(is_plain).max_by_key(|it| it.bytes.len())?;
+    Some(best.value.clone())
+}
+
+/// Where the text says the values of other fields, alone or in lists.
+fn used(page: &Page<'_>, elected: &[Elected]) -> Vec<Range<usize>> {
+    let parts = |it: &'_ Elected| -> Vec<String> {
+        let items = it.value.as_array().map_or(std::slice::from_ref(&it.value), Vec::as_slice);
+        items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+    };
+    let values = elected.iter().flat_map(parts).filter(|value| !value.is_empty());
+    let places = |value: String| -> Vec<Range<usize>> {
+        page.text.match_indices(&value).map(|(at, it)| at..at + it.len()).collect()
+    };
+    values.flat_map(places).collect()
+}
+
+fn within(inner: &Range<usize>, outer: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Whether a text is written like the name of a time zone, such as `Asia/Tokyo`.
+fn is_zone(text: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|it: char| it.is_ascii_uppercase())
+            && part.chars().all(|it| it.is_ascii_alphanumeric() || "_-+".contains(it))
+    };
+    text == "UTC" || text.contains('/') && text.split('/').all(is_name)
+}
+
+/// Whether a text is written like a path or a file name.
+fn is_place(text: &str) -> bool {
+    if text.contains(char::is_whitespace) || text.contains("://") || text.contains('@') {
+        return false;
+    }
+    let has_extension = text.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.ends_with(|it: char| it.is_alphanumeric() || "_-)".contains(it))
+            && (1..=MAX_EXTENSION).contains(&extension.len())
+            && extension.chars().all(|it| it.is_ascii_alphanumeric())
+            && extension.contains(|it: char| it.is_ascii_alphabetic())
+    });
+    let is_rooted =
+        ["/", "./", "../", "~/"].iter().any(|root| text.starts_with(root) && text.len() > root.len());
+    has_extension || is_rooted
+}

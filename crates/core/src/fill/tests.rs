@@ -1,0 +1,233 @@
+//! Forms filled from words, through the front door.
+
+use jiff::civil::date;
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+#[test]
+fn r9_a_query_is_what_is_asked_about() {
+    let notes = json!({"query": {"type": "string", "description": "Words to look for"}});
+    insta::assert_snapshot!(filled("search_notes Finds notes", &notes, "Search my notes for AI"), @"query = \"AI\"");
+    insta::assert_snapshot!(filled("search_notes Finds notes", &notes, "search notes"), @"query is missing");
+}
+
+#[test]
+fn r9_what_a_description_quotes_may_be_asked_for() {
+    let notes = json!({"query": {"type": "string", "description": "Words to find"}});
+    let about =
+        "search_notes Searches the notes for words. Use for \"search my notes for AI\", \"the garden\".";
+    insta::assert_snapshot!(filled(about, &notes, "search my notes for AI"), @r#"query = "AI""#);
+    insta::assert_snapshot!(filled(about, &notes, "search my notes for garden"), @r#"query = "garden""#);
+}
+
+#[test]
+fn r9_numbers_go_where_their_names_stand() {
+    let triangle = json!({
+        "base": {"type": "integer", "description": "The base of the triangle"},
+        "height": {"type": "integer", "description": "The height of the triangle"},
+    });
+    let about = "triangle_area Calculates the area of a triangle";
+    insta::assert_snapshot!(filled(about, &triangle, "area of a triangle with base 10 and height 5"), @r"
+    base = 10
+    height = 5
+    ");
+    insta::assert_snapshot!(filled(about, &triangle, "triangle area, the height is 12 and the base is forty two"), @r"
+    base = 42
+    height = 12
+    ");
+}
+
+#[test]
+fn r9_dates_in_words_have_the_form_of_the_schema() {
+    let field = |format: Value| json!({"date": format});
+    let date = field(json!({"type": "string", "format": "date"}));
+    let moment = field(json!({"type": "string", "format": "date-time"}));
+    let written = field(json!({"type": "string", "description": "The day, as DD/MM/YYYY"}));
+    let unix = field(json!({"type": "integer", "description": "Unix timestamp in seconds"}));
+    let on = |fields: &Value, task: &str| filled("book Books a table", fields, task);
+    insta::assert_snapshot!(on(&date, "book a table tomorrow"), @r#"date = "2026-11-18""#);
+    insta::assert_snapshot!(on(&date, "book a table for next Friday"), @r#"date = "2026-11-27""#);
+    insta::assert_snapshot!(on(&date, "book a table on March 3rd"), @r#"date = "2027-03-03""#);
+    insta::assert_snapshot!(on(&date, "book a table on 3 de enero de 2027"), @r#"date = "2027-01-03""#);
+    insta::assert_snapshot!(on(&moment, "book a table tomorrow at 9am"), @r#"date = "2026-11-18T09:00:00+01:00""#);
+    insta::assert_snapshot!(on(&written, "book a table on 2026-12-24"), @r#"date = "24/12/2026""#);
+    insta::assert_snapshot!(on(&unix, "book a table on 1970-01-02"), @"date = 82800");
+}
+
+#[test]
+fn r9_choices_are_understood_by_meaning() {
+    let fields = json!({"state": {"type": "string", "enum": ["open", "closed", "all"]}});
+    let about = "list_issues Lists issues";
+    insta::assert_snapshot!(filled(about, &fields, "list closed issues"), @r#"state = "closed""#);
+}
+
+#[test]
+fn r9_a_path_goes_where_a_path_is_needed() {
+    let path = json!({"path": {"type": "string"}});
+    let read = |task: &str| filled("read_text_file Reads a file as text", &path, task);
+    insta::assert_snapshot!(read("Read the file /data/files/a.txt"), @r#"path = "/data/files/a.txt""#);
+    insta::assert_snapshot!(read("what does notes/Bread.md say"), @r#"path = "notes/Bread.md""#);
+    insta::assert_snapshot!(read("read the file that Ana sent"), @"path is missing");
+    let add = json!({
+        "repo_path": {"type": "string"},
+        "files": {"type": "array", "items": {"type": "string"}},
+    });
+    let staged = filled(
+        "git_add Adds files to the staging area",
+        &add,
+        "Stage z.txt in the git repository /data/.x/repo",
+    );
+    insta::assert_snapshot!(staged, @r#"
+    repo_path = "/data/.x/repo"
+    files = ["z.txt"]
+    "#);
+}
+
+#[test]
+fn r9_a_time_zone_goes_where_one_is_needed() {
+    let zone = json!({"timezone": {"type": "string", "description": "IANA timezone name (e.g., 'America/New_York')"}});
+    let time = |task: &str| filled("get_current_time Get current time in a specific timezone", &zone, task);
+    insta::assert_snapshot!(time("Get the current time in Asia/Tokyo"), @r#"timezone = "Asia/Tokyo""#);
+}
+
+#[test]
+fn r9_what_stands_behind_the_name_of_a_field_is_its_value() {
+    let tags = json!({"tags": {"type": "array", "items": {"type": "string"}}});
+    let tagged = |task: &str| filled("manage_tags Adds or removes tags of a note", &tags, task);
+    insta::assert_snapshot!(tagged("add the tag robots"), @r#"tags = ["robots"]"#);
+    let add = json!({"add": {"type": "array", "items": {"type": "string"}, "description": "Tags to add."}});
+    let added = |task: &str| filled("tag_note Adds tags to a note or removes them", &add, task);
+    insta::assert_snapshot!(added("add the tag robots to it"), @r#"add = ["robots"]"#);
+    insta::assert_snapshot!(tagged("add tag #important"), @r##"tags = ["#important"]"##);
+}
+
+#[test]
+fn r9_what_is_given_wins_over_the_words() {
+    let schema = schema(&json!({"a": {"type": "integer"}, "b": {"type": "integer"}}));
+    let given: Map<String, Value> = json!({"a": 7}).as_object().unwrap().clone();
+    let filling = fill(&Form::new("add", schema), &wish("a is 1, b is 2", &given, &[]));
+    let sources: Vec<_> =
+        filling.arguments.iter().map(|it| (it.name.as_str(), &it.value, it.source)).collect();
+    assert_eq!(sources, [("a", &json!(7), Source::Given), ("b", &json!(2), Source::Text)]);
+}
+
+#[test]
+fn r9_words_that_are_given_fill_nothing_else() {
+    let fields = json!({"query": {"type": "string"}, "prefix": {"type": "string", "description": "Path to search in"}});
+    let schema = json!({"type": "object", "properties": fields, "required": ["query"]});
+    let given: Map<String, Value> = json!({"query": "AI"}).as_object().unwrap().clone();
+    let filling =
+        fill(&Form::new("search_notes Finds notes", schema), &wish("Search my notes for AI", &given, &[]));
+    assert_eq!(filling.object(), given);
+}
+
+#[test]
+fn r9_earlier_results_fill_what_was_not_said() {
+    let schema = schema(&json!({"path": {"type": "string", "description": "Path of the note"}}));
+    let form = Form::new("open_note Opens a note", schema);
+    for earlier in [
+        json!({"notes": [{"path": "AI/a.md", "score": 1}, {"path": "AI/b.md", "score": 2}]}),
+        json!({"content": [{"type": "text", "text": "[{\"path\": \"AI/a.md\"}]"}]}),
+        json!("- AI/a.md\n- AI/b.md"),
+    ] {
+        let filling = fill(&form, &wish("open it", &Map::new(), std::slice::from_ref(&earlier)));
+        assert_eq!(filling.object(), *json!({"path": "AI/a.md"}).as_object().unwrap(), "{earlier}");
+        assert_eq!(filling.arguments[0].source, Source::Earlier);
+    }
+}
+
+#[test]
+fn r9_a_value_of_a_result_is_found_by_name_kind_and_place() {
+    let schema = schema(&json!({
+        "issue_number": {"type": "integer"},
+        "labels": {"type": "array", "items": {"type": "string"}},
+        "body": {"type": "string"},
+        "url": {"type": "string", "format": "uri"},
+    }));
+    let form = Form::new("", schema);
+    let of = |name: &str, result: &Value, which: Which| {
+        let field = form.of_parameter(name).next().unwrap();
+        from_result(&form, field, result, which).map(|found| found.value)
+    };
+    let issues = json!({"issues": [{"number": 7, "name": "x"}, {"number": 9, "name": "y"}]});
+    assert_eq!(of("issue_number", &issues, Which::First), Some(json!(7)));
+    assert_eq!(of("issue_number", &issues, Which::Last), Some(json!(9)));
+    assert_eq!(of("issue_number", &issues, Which::Nth(1)), Some(json!(9)));
+    assert_eq!(of("labels", &json!("- a\n- b"), Which::All), Some(json!(["a", "b"])));
+    assert_eq!(of("url", &json!("made: https://a.b/c."), Which::First), Some(json!("https://a.b/c")));
+    assert_eq!(
+        of("body", &json!("One line.\nAnd a second one that goes on."), Which::First),
+        Some(json!("One line.\nAnd a second one that goes on."))
+    );
+    assert_eq!(of("issue_number", &json!("nothing"), Which::First), None);
+    assert_eq!(each_of_result(&issues).len(), 2);
+}
+
+#[test]
+fn r9_objects_are_complete_or_not_sent() {
+    let fields = json!({"place": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "radius": {"type": "integer"}},
+        "required": ["city", "radius"],
+    }});
+    let about = "find_shops Finds shops";
+    insta::assert_snapshot!(filled(about, &fields, "shops in the city Oslo, radius 5"), @r#"place = {"city":"Oslo","radius":5}"#);
+    insta::assert_snapshot!(filled(about, &fields, "shops with radius 5"), @"place.city is missing");
+}
+
+#[test]
+fn r9_the_data_is_readable() {
+    assert!(
+        include_str!("../../data/arguments.tsv")
+            .lines()
+            .all(|line| line.split_once('\t').is_some_and(|(_, it)| it.parse::<f32>().is_ok()))
+    );
+    assert!(quantity::Unit::named("hours").is_some());
+    insta::assert_snapshot!(filled("weather", &json!({"language": {"type": "string"}}), "weather in german"), @r#"language = "de""#);
+}
+
+#[test]
+fn r9_values_are_alike_in_case_space_and_form() {
+    let same = |a: Value, b: Value| alike(&a, &b);
+    assert!(same(json!("New  York"), json!("new york")));
+    assert!(same(json!(5), json!("5.0")) && same(json!(["A"]), json!(["a"])));
+    assert!(same(json!("2026-03-03"), json!("March 3, 2026")) && same(json!("9:00 am"), json!("09:00")));
+    assert!(
+        !same(json!("a"), json!(["a"]))
+            && !same(json!(1), json!(2))
+            && !same(json!("2026-03-03"), json!("2026-03-04"))
+    );
+}
+
+#[test]
+fn r9_a_flag_that_no_word_speaks_of_is_left_alone() {
+    let fields = json!({
+        "query": {"type": "string"},
+        "searchContent": {"type": "boolean", "description": "Search in note content (default: true)", "default": true},
+        "caseSensitive": {"type": "boolean", "description": "Case sensitive search", "default": false},
+    });
+    let schema = json!({"type": "object", "properties": fields, "required": ["query"]});
+    let form = Form::new("search_notes Searches the notes", schema);
+    let filling = fill(&form, &wish("Search my notes for AI", &Map::new(), &[]));
+    assert_eq!(filling.object(), *json!({"query": "AI"}).as_object().unwrap());
+}
+
+/// Fills required fields from a task; one line for each argument.
+fn filled(about: &str, fields: &Value, task: &str) -> String {
+    let form = Form::new(about, schema(fields));
+    let filling = fill(&form, &wish(task, &Map::new(), &[]));
+    assert!(form.admits_part(&filling.object()));
+    let arguments = filling.arguments.iter().map(|it| format!("{} = {}", it.name, it.value));
+    let missing = filling.missing.iter().map(|it| format!("{} is missing", it.name));
+    arguments.chain(missing).collect::<Vec<_>>().join("\n")
+}
+
+fn schema(fields: &Value) -> Value {
+    let required: Vec<&String> = fields.as_object().unwrap().keys().collect();
+    json!({"type": "object", "properties": fields, "required": required})
+}
+
+fn wish<'a>(task: &'a str, given: &'a Map<String, Value>, earlier: &'a [Value]) -> Wish<'a> {
+    Wish { task, given, earlier, now: Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 } }
+}

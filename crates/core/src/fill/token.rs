@@ -1,0 +1,141 @@
+//! A text parted into tokens: words, numbers, names, addresses, marks.
+
+use std::ops::Range;
+
+use crate::text::{each_term, fold, is_unparted};
+
+/// A piece of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    /// Where it stands, in bytes.
+    pub(super) at: Range<usize>,
+    /// As it is compared: folded and in lower case.
+    pub(super) lower: String,
+    /// As words of names and descriptions are compared; empty when it says nothing.
+    pub(super) term: String,
+    /// A mark and no word.
+    pub(super) is_mark: bool,
+    /// A line or sentence ends before it.
+    pub(super) is_start: bool,
+    pub(super) is_capital: bool,
+}
+
+/// Tokens of a text that are looked at.
+pub(super) const MAX_TOKENS: usize = 320;
+
+const OPENING: &str = "\"'“”‘’«»„([{<「『（【`*¿¡";
+const CLOSING: &str = "\"'“”‘’«»)]}>」』）】`*.,;:!?…。、，；：！？";
+
+/// Parts a text into tokens.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut is_start = true;
+    for (at, chunk) in chunks(text) {
+        if text[..at].ends_with('\n') {
+            is_start = true;
+        }
+        part(text, at..at + chunk.len(), &mut |range: Range<usize>, is_mark: bool| {
+            if tokens.len() < MAX_TOKENS {
+                tokens.push(token(text, range.clone(), is_mark, is_start));
+                is_start = is_mark && ".!?。！？".contains(&text[range]);
+            }
+        });
+        if tokens.len() >= MAX_TOKENS {
+            break;
+        }
+    }
+    tokens
+}
+
+fn token(text: &str, at: Range<usize>, is_mark: bool, is_start: bool) -> Token {
+    let written = &text[at.clone()];
+    let lower = fold(written).to_lowercase();
+    let mut term = String::new();
+    if !is_mark {
+        each_term(written, &mut |next| {
+            if term.is_empty() {
+                next.clone_into(&mut term);
+            }
+        });
+    }
+    let is_capital = written.starts_with(char::is_uppercase);
+    Token { at, lower, term, is_mark, is_start, is_capital }
+}
+
+/// Runs without white space, with where they begin.
+fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split(char::is_whitespace).filter(|chunk| !chunk.is_empty()).map(move |chunk| {
+        // Both are parts of one text, so the difference of their addresses is the place.
+        (chunk.as_ptr() as usize - text.as_ptr() as usize, chunk)
+    })
+}
+
+/// Takes the marks off a chunk, and parts what is written without spaces.
+fn part(text: &str, mut at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bool)) {
+    while let Some(first) = text[at.clone()].chars().next() {
+        let is_negative = first == '-' && at.len() > 1;
+        if !(OPENING.contains(first) || (first.is_ascii_punctuation() && at.len() == first.len_utf8()))
+            || is_negative
+        {
+            break;
+        }
+        emit(at.start..at.start + first.len_utf8(), true);
+        at.start += first.len_utf8();
+    }
+    let mut closing = Vec::new();
+    while let Some(last) = text[at.clone()].chars().next_back() {
+        if !CLOSING.contains(last) || is_call(&text[at.clone()]) {
+            break;
+        }
+        closing.push(at.end - last.len_utf8()..at.end);
+        at.end -= last.len_utf8();
+    }
+    if !at.is_empty() {
+        inner(text, at, emit);
+    }
+    closing.into_iter().rev().for_each(|range| emit(range, true));
+}
+
+/// Code such as `sum(x)` keeps its brackets.
+fn is_call(chunk: &str) -> bool {
+    chunk.ends_with(')') && chunk.find('(').is_some_and(|at| at > 0)
+}
+
+fn inner(text: &str, at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bool)) {
+    let chunk = &text[at.clone()];
+    let possessive = ["'s", "’s"].iter().find(|end| chunk.ends_with(**end) && chunk.len() > end.len());
+    if let Some(end) = possessive {
+        let cut = at.end - end.len();
+        inner(text, at.start..cut, emit);
+        return emit(cut..at.end, false);
+    }
+    // "Paris,France" and "10,000" differ by what stands around the comma.
+    let cut = chunk.char_indices().find(|(place, c)| {
+        let next = chunk[place + c.len_utf8()..].chars().next();
+        ",;，、；。".contains(*c) && !chunk.contains("://") && next.is_some_and(char::is_alphabetic)
+    });
+    if let Some((place, mark)) = cut.filter(|(place, _)| *place > 0) {
+        let cut = at.start + place;
+        inner(text, at.start..cut, emit);
+        emit(cut..cut + mark.len_utf8(), true);
+        return part(text, cut + mark.len_utf8()..at.end, emit);
+    }
+    if !chunk.contains(is_unparted) {
+        return emit(at, false);
+    }
+    let mut run = at.start;
+    for (place, c) in chunk.char_indices() {
+        let here = at.start + place;
+        let is_mark = CLOSING.contains(c) || OPENING.contains(c);
+        if is_unparted(c) || is_mark {
+            if run < here {
+                emit(run..here, false);
+            }
+            emit(here..here + c.len_utf8(), is_mark);
+            run = here + c.len_utf8();
+        }
+    }
+    if run < at.end {
+        emit(run..at.end, false);
+    }
+}

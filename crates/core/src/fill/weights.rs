@@ -1,0 +1,33 @@
+//! How much each feature counts: data, fitted on requests whose arguments are known.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::features::feature_id;
+
+/// How much each feature of a value counts.
+#[derive(Clone, Debug, Default)]
+pub struct Scales {
+    by_feature: HashMap<u64, f32>,
+}
+
+impl Scales {
+    /// Returns the weights that come with the product, read on first use.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Scales> = OnceLock::new();
+        BUILTIN.get_or_init(|| Self::parse(include_str!("../../data/arguments.tsv")))
+    }
+
+    /// Reads lines of a feature, a tab and its weight. What makes no sense is left out.
+    pub fn parse(text: &str) -> Self {
+        let line = |line: &str| {
+            let (name, weight) = line.split_once('\t')?;
+            Some((feature_id(&[name]), weight.parse().ok()?))
+        };
+        Self { by_feature: text.lines().filter_map(line).collect() }
+    }
+
+    pub(super) fn sum(&self, features: &[u64]) -> f32 {
+        features.iter().filter_map(|id| self.by_feature.get(id)).sum()
+    }
+}

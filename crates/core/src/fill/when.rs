@@ -1,0 +1,551 @@
+//! Dates and times in words, and the form that a schema wants them in.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use jiff::civil::{Date, Time};
+use jiff::{Span, ToSpan};
+use serde::Deserialize;
+
+use super::Now;
+use super::form::{Field, Format};
+use super::quantity::{self, Unit, quantity};
+use super::token::Token;
+use crate::text::fold;
+
+/// A date, a time or both, in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct When {
+    pub(super) tokens: Range<usize>,
+    pub(super) date: Option<Date>,
+    pub(super) time: Option<Time>,
+    /// The last day, where days in a row are meant.
+    pub(super) last: Option<Date>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Calendar {
+    months: HashMap<String, i8>,
+    weekdays: HashMap<String, i8>,
+    days: HashMap<String, i32>,
+    next: Vec<String>,
+    last: Vec<String>,
+    this: Vec<String>,
+    ago: Vec<String>,
+    parts: HashMap<String, (i8, i8)>,
+}
+
+impl Calendar {
+    fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Calendar> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            let raw: Self = serde_json::from_str(include_str!("../../data/calendar.json"))
+                .expect("a test reads the words of the calendar");
+            let list = |words: Vec<String>| words.iter().map(|word| fold(word).to_lowercase()).collect();
+            Self {
+                months: quantity::folded(raw.months),
+                weekdays: quantity::folded(raw.weekdays),
+                days: quantity::folded(raw.days),
+                next: list(raw.next),
+                last: list(raw.last),
+                this: list(raw.this),
+                ago: list(raw.ago),
+                parts: quantity::folded(raw.parts),
+            }
+        })
+    }
+
+    /// Which way a word points: to the next one, the one before, or the one we are in.
+    fn pointer(&self, word: &str) -> Option<Pointer> {
+        let has = |words: &[String]| words.iter().any(|it| it == word);
+        if has(&self.next) {
+            Some(Pointer::Next)
+        } else if has(&self.last) {
+            Some(Pointer::Last)
+        } else {
+            has(&self.this).then_some(Pointer::This)
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pointer {
+    Next,
+    Last,
+    This,
+}
+
+/// Days in a row, and the tokens they are written in.
+struct Days {
+    first: Date,
+    last: Option<Date>,
+    tokens: usize,
+}
+
+impl Days {
+    fn one(first: Date, tokens: usize) -> Self {
+        Self { first, last: None, tokens }
+    }
+}
+
+/// Finds every date and time in a text: each for itself, and both where they stand together.
+pub(super) fn moments(tokens: &[Token], now: Now) -> Vec<When> {
+    let mut found: Vec<When> = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let rest = &tokens[at..];
+        if let Some((date, time)) = stamp(&rest[0].lower) {
+            found.push(When { tokens: at..at + 1, date: Some(date), time: Some(time), last: None });
+            at += 1;
+        } else if let Some(days) = days(rest, now.at.date()) {
+            let end = at + days.tokens;
+            found.push(When { tokens: at..end, date: Some(days.first), time: None, last: days.last });
+            at = end;
+        } else if let Some((time, taken)) = clock(rest, at.checked_sub(1).map(|it| tokens[it].lower.as_str()))
+        {
+            found.push(When { tokens: at..at + taken, date: None, time: Some(time), last: None });
+            at += taken;
+        } else {
+            at += 1;
+        }
+    }
+    let joined: Vec<When> = found.windows(2).filter_map(|pair| joined(tokens, &pair[0], &pair[1])).collect();
+    found.extend(joined);
+    found
+}
+
+/// Joins a date and a time that stand together, as in `tomorrow at 9`.
+fn joined(tokens: &[Token], a: &When, b: &When) -> Option<When> {
+    let between = tokens.get(a.tokens.end..b.tokens.start)?;
+    let is_joint = |token: &Token| {
+        ["at", "on", "um", "a", "as", "las", "alle", "om", "o", ",", "the", "в"]
+            .contains(&token.lower.as_str())
+    };
+    let whole = a.tokens.start..b.tokens.end;
+    (between.len() <= 2 && between.iter().all(is_joint)).then_some(())?;
+    match (a.date, a.time, b.date, b.time) {
+        (Some(date), None, None, Some(time)) | (None, Some(time), Some(date), None) => {
+            Some(When { tokens: whole, date: Some(date), time: Some(time), last: None })
+        }
+        _ => None,
+    }
+}
+
+/// Reads `2026-11-17T09:00`.
+fn stamp(word: &str) -> Option<(Date, Time)> {
+    let (date, time) = word.split_once(['t', '_'])?;
+    let time = time.trim_end_matches('z');
+    let time = time.split_once('+').map_or(time, |(time, _)| time);
+    Some((numbered(date)?, time.parse().ok()?))
+}
+
+fn days(tokens: &[Token], today: Date) -> Option<Days> {
+    let calendar = Calendar::builtin();
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
+    if let Some(date) = numbered(word(0)) {
+        return Some(Days::one(date, 1));
+    }
+    if word(0) == "day" && matches!((word(1), word(2)), ("after", "tomorrow") | ("before", "yesterday")) {
+        let step = if word(1) == "after" { 2 } else { -2 };
+        return Some(Days::one(moved(today, step.days())?, 3));
+    }
+    // Scripts without spaces give a token for each sign.
+    let longest = (1..=3).rev().find_map(|count| {
+        let joined: String = tokens.get(..count)?.iter().map(|it| it.lower.as_str()).collect();
+        Some((*calendar.days.get(&joined)?, count))
+    });
+    if let Some((step, count)) = longest {
+        return Some(Days::one(moved(today, step.days())?, count));
+    }
+    relative(tokens, today).or_else(|| weekday(tokens, today)).or_else(|| month(tokens, today))
+}
+
+/// Reads `2026-11-17`, `2026/11/17`, `17.11.2026` and `11/17/2026`.
+fn numbered(word: &str) -> Option<Date> {
+    let mark = ['-', '/', '.'].into_iter().find(|mark| word.matches(*mark).count() == 2)?;
+    let parts: Vec<&str> = word.split(mark).collect();
+    let number = |at: usize| parts[at].parse::<i16>().ok().filter(|_| parts[at].len() <= 4);
+    let (a, b, c) = (number(0)?, number(1)?, number(2)?);
+    let date = |year: i16, month: i16, day: i16| {
+        Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+    };
+    if parts[0].len() == 4 {
+        return date(a, b, c);
+    }
+    let year = match parts[2].len() {
+        4 => c,
+        2 => 2000 + c,
+        _ => return None,
+    };
+    // With slashes the month usually stands first, with dots the day does.
+    if mark == '.' || a > 12 { date(year, b, a) } else { date(year, a, b) }
+}
+
+/// Reads `next week`, `last month`, `in 3 days`, `2 weeks ago`, `the past 7 days`.
+fn relative(tokens: &[Token], today: Date) -> Option<Days> {
+    let calendar = Calendar::builtin();
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
+    if let Some(pointer) = calendar.pointer(word(0)) {
+        if let Some(unit) = Unit::named(word(1)).filter(|_| word(1).len() > 2) {
+            return row(unit, pointer, today).map(|days| Days { tokens: 2, ..days });
+        }
+        if let Some(count) = tokens.get(1..).and_then(quantity)
+            && let Some(unit) = count.unit
+            && pointer == Pointer::Last
+        {
+            let first = moved(today, span(unit, -count.value)?)?;
+            return Some(Days { first, last: Some(today), tokens: count.tokens + 2 });
+        }
+        if word(1) == "weekend" {
+            let saturday = on_weekday(today, 6, pointer)?;
+            return Some(Days { first: saturday, last: Some(moved(saturday, 1.days())?), tokens: 2 });
+        }
+    }
+    let (skip, sign) = match word(0) {
+        "in" | "dans" | "en" | "em" | "tra" | "over" | "через" => (1, 1.0),
+        "vor" | "hace" | "ha" => (1, -1.0),
+        _ => (0, -1.0),
+    };
+    let count = tokens.get(skip..).and_then(quantity)?;
+    let unit = count.unit.filter(|unit| unit.seconds() >= Unit::Day.seconds())?;
+    let taken = skip
+        + count.tokens
+        + usize::from(tokens.get(skip + count.tokens).is_some_and(|it| it.lower == count.suffix));
+    if skip == 1 {
+        return Some(Days::one(moved(today, span(unit, sign * count.value)?)?, taken));
+    }
+    let is_ago = calendar.ago.iter().any(|it| it == word(taken));
+    let is_ahead = word(taken) == "from" && matches!(word(taken + 1), "now" | "today");
+    let sign = if is_ahead { 1.0 } else { -1.0 };
+    (is_ago || is_ahead).then_some(())?;
+    Some(Days::one(moved(today, span(unit, sign * count.value)?)?, taken + 1 + usize::from(is_ahead)))
+}
+
+fn moved(date: Date, by: Span) -> Option<Date> {
+    date.checked_add(by).ok()
+}
+
+fn span(unit: Unit, count: f64) -> Option<Span> {
+    let count = count.round() as i32;
+    (count.unsigned_abs() < 10_000).then_some(())?;
+    match unit {
+        Unit::Day => Some(count.days()),
+        Unit::Week => Some(count.weeks()),
+        Unit::Month => Some(count.months()),
+        Unit::Year => Some(count.years()),
+        Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour => None,
+    }
+}
+
+/// The days of the week, month or year that a pointer points to.
+fn row(unit: Unit, pointer: Pointer, today: Date) -> Option<Days> {
+    let step = match pointer {
+        Pointer::Next => 1,
+        Pointer::Last => -1,
+        Pointer::This => 0,
+    };
+    let first = match unit {
+        Unit::Week => {
+            let monday = moved(today, (-i32::from(today.weekday().to_monday_zero_offset())).days())?;
+            moved(monday, step.weeks())?
+        }
+        Unit::Month => moved(today.first_of_month(), step.months())?,
+        Unit::Year => moved(today.first_of_year(), step.years())?,
+        Unit::Day | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour => return None,
+    };
+    let last = match unit {
+        Unit::Week => moved(first, 6.days())?,
+        Unit::Month => first.last_of_month(),
+        Unit::Day | Unit::Year | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour => {
+            first.last_of_year()
+        }
+    };
+    Some(Days { first, last: Some(last), tokens: 0 })
+}
+
+fn on_weekday(today: Date, weekday: i8, pointer: Pointer) -> Option<Date> {
+    let ahead = i32::from((weekday - today.weekday().to_monday_one_offset()).rem_euclid(7));
+    let own = i32::from(weekday - today.weekday().to_monday_one_offset());
+    let step = match pointer {
+        // The nearest day of that name that is still to come.
+        Pointer::This => ahead,
+        Pointer::Last if own < 0 => own,
+        Pointer::Last => own - 7,
+        // Next Friday, said on a Tuesday, is the Friday of the next week.
+        Pointer::Next => own + 7,
+    };
+    moved(today, step.days())
+}
+
+fn weekday(tokens: &[Token], today: Date) -> Option<Days> {
+    let calendar = Calendar::builtin();
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
+    let before = calendar.pointer(word(0));
+    let at = usize::from(before.is_some());
+    let (day, taken) = (1..=3).rev().find_map(|count| {
+        let joined: String = tokens.get(at..at + count)?.iter().map(|it| it.lower.as_str()).collect();
+        Some((*calendar.weekdays.get(&joined)?, count))
+    })?;
+    // `sun`, `sat` and `wed` are words of their own as well.
+    let is_short = matches!(word(at), "sun" | "sat" | "wed" | "mon" | "fri");
+    if is_short && before.is_none() && quantity(tokens.get(at + 1..)?).is_none() {
+        return None;
+    }
+    let behind = calendar.pointer(word(at + taken)).filter(|it| before.is_none() && *it != Pointer::This);
+    let date = on_weekday(today, day, before.or(behind).unwrap_or(Pointer::This))?;
+    let mut end = at + taken + usize::from(behind.is_some());
+    // "Friday the 27th" and "friday 4 december" name the date as well.
+    end += usize::from(word(end) == "," || word(end) == "the" || word(end) == "le");
+    if let Some(named) = tokens.get(end..).and_then(|rest| month(rest, today)).filter(|it| it.last.is_none())
+    {
+        return Some(Days::one(named.first, end + named.tokens));
+    }
+    Some(Days::one(date, at + taken + usize::from(behind.is_some())))
+}
+
+/// Reads `March 3rd, 2026`, `3 de marzo`, `the 3rd of March`, `March 2026`.
+fn month(tokens: &[Token], today: Date) -> Option<Days> {
+    let calendar = Calendar::builtin();
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.trim_end_matches('.'));
+    let day = |at: usize| {
+        let digits = word(at).trim_end_matches(|c: char| c.is_alphabetic() || c == 'º');
+        let is_day = word(at).len() <= 4 && !digits.is_empty();
+        digits.parse::<i8>().ok().filter(|it| is_day && (1..=31).contains(it))
+    };
+    let skip = |at: usize| at + usize::from(["de", "of", "di", ",", "del"].contains(&word(at)));
+    let year = |at: usize| word(at).parse::<i16>().ok().filter(|it| (1000..=2999).contains(it));
+    let (month, day, mut end) = if let Some(month) = calendar.months.get(word(0)) {
+        match day(1) {
+            Some(day) => (*month, Some(day), 2),
+            // `may` and `mar` alone are no months.
+            None if year(skip(1)).is_some() || word(0).len() > 4 => (*month, None, 1),
+            None => return None,
+        }
+    } else {
+        let day = day(0)?;
+        let at = skip(1);
+        (*calendar.months.get(word(at))?, Some(day), at + 1)
+    };
+    let named = year(skip(end));
+    if named.is_some() {
+        end = skip(end) + 1;
+    }
+    let of = |year: i16| Date::new(year, month, day.unwrap_or(1)).ok();
+    let first = match named {
+        Some(year) => of(year)?,
+        // Without a year the nearest is meant.
+        None => [-1, 0, 1].into_iter().filter_map(|step| of(today.year() + step)).min_by_key(|date| {
+            (today.until(*date).map_or(i32::MAX, |span| span.get_days()).abs(), date.year())
+        })?,
+    };
+    let last = if day.is_none() { Some(first.last_of_month()) } else { None };
+    Some(Days { first, last, tokens: end })
+}
+
+/// Reads `9am`, `9:30 pm`, `14:00`, `noon`, `9h30`, `at 9`.
+fn clock(tokens: &[Token], before: Option<&str>) -> Option<(Time, usize)> {
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
+    if let Some((hour, minute)) = Calendar::builtin().parts.get(word(0)) {
+        return Some((Time::new(*hour, *minute, 0, 0).ok()?, 1));
+    }
+    let first = word(0).replace("a.m", "am").replace("p.m", "pm");
+    let (digits, half) = match first.strip_suffix("am").map(|it| (it, "am")) {
+        Some(found) => found,
+        None => first.strip_suffix("pm").map_or((first.as_str(), ""), |it| (it, "pm")),
+    };
+    let next = word(1).replace('.', "");
+    let (half, mut taken) = if half.is_empty() && matches!(next.as_str(), "am" | "pm") {
+        (next.as_str(), 2 + usize::from(word(2) == "." && word(1).contains('.')))
+    } else {
+        (half, 1)
+    };
+    let (hour, minute, second, is_full) = parts_of_clock(digits)?;
+    let is_named = matches!(word(1), "o'clock" | "oclock" | "uhr");
+    taken += usize::from(is_named);
+    let is_after = matches!(before, Some("at" | "um" | "à" | "las" | "alle"));
+    if !(is_full || !half.is_empty() || is_named || is_after) || word(1) == "%" {
+        return None;
+    }
+    let hour = match half {
+        "pm" if hour < 12 => hour + 12,
+        "am" if hour == 12 => 0,
+        _ if word(taken) == "in"
+            && word(taken + 1) == "the"
+            && matches!(word(taken + 2), "evening" | "afternoon")
+            && hour < 12 =>
+        {
+            taken += 3;
+            hour + 12
+        }
+        _ => hour,
+    };
+    Some((Time::new(hour, minute, second, 0).ok()?, taken))
+}
+
+fn parts_of_clock(digits: &str) -> Option<(i8, i8, i8, bool)> {
+    let mark = [':', 'h'].into_iter().find(|mark| digits.contains(*mark));
+    let parts: Vec<&str> = mark.map_or_else(|| vec![digits], |mark| digits.split(mark).collect());
+    let number = |at: usize| match parts.get(at) {
+        None | Some(&"") => Some(0),
+        Some(part) if part.len() <= 2 => part.parse::<i8>().ok(),
+        Some(_) => None,
+    };
+    let is_written = parts[0].starts_with(|c: char| c.is_ascii_digit()) && parts.len() <= 3;
+    let (hour, minute, second) = (number(0)?, number(1)?, number(2)?);
+    (is_written && hour < 24 && minute < 60 && second < 60).then_some((hour, minute, second, mark.is_some()))
+}
+
+/// Writes a moment in the form that a field wants; `None` when it lacks what the form needs.
+pub(super) fn rendered(when: &When, field: &Field, now: Now) -> Option<String> {
+    let is_end = field
+        .names
+        .iter()
+        .any(|name| ["end", "to", "until", "befor", "before", "checkout", "max"].contains(&name.as_str()));
+    let date = when.last.filter(|_| is_end).or(when.date);
+    if let Some(pattern) = pattern(&field.description) {
+        return patterned(pattern, date, when.time, now);
+    }
+    match field.format? {
+        Format::Date => Some(date?.to_string()),
+        Format::Time => {
+            let time = when.time?;
+            Some(format!("{:02}:{:02}", time.hour(), time.minute()))
+        }
+        Format::DateTime => {
+            let end_of_day = is_end && when.time.is_none();
+            let time = when.time.unwrap_or(if end_of_day {
+                Time::constant(23, 59, 59, 0)
+            } else {
+                Time::midnight()
+            });
+            let at = date.unwrap_or(now.at.date());
+            // Only what the schema itself calls a date-time has to name its zone.
+            let is_strict = field.schema.get("format").is_some_and(|it| it == "date-time");
+            let zone = if is_strict { zone(now.offset) } else { String::new() };
+            Some(format!("{at}T{:02}:{:02}:{:02}{zone}", time.hour(), time.minute(), time.second()))
+        }
+        Format::Unix | Format::UnixMillis => {
+            let at = date?.to_datetime(when.time.unwrap_or(Time::midnight()));
+            let since = at.duration_since(Date::constant(1970, 1, 1).to_datetime(Time::midnight()));
+            let seconds = since.as_secs() - i64::from(now.offset);
+            Some(if field.format == Some(Format::Unix) { seconds } else { seconds * 1000 }.to_string())
+        }
+        Format::Email | Format::Uri | Format::Uuid | Format::Other => None,
+    }
+}
+
+/// Writes a moment for a field whose name alone speaks of time.
+pub(super) fn loose(when: &When, field: &Field) -> Option<String> {
+    const NAMES: [&str; 18] = [
+        "date",
+        "time",
+        "day",
+        "since",
+        "until",
+        "after",
+        "befor",
+        "before",
+        "start",
+        "end",
+        "from",
+        "to",
+        "checkin",
+        "checkout",
+        "when",
+        "deadlin",
+        "due",
+        "timestamp",
+    ];
+    let is_dated = field.format.is_none() && field.names.iter().any(|name| NAMES.contains(&name.as_str()));
+    is_dated.then_some(())?;
+    let clock = when.time.map(|time| format!("{:02}:{:02}", time.hour(), time.minute()));
+    match (when.date, clock) {
+        (Some(date), Some(clock)) => Some(format!("{date}T{clock}:00")),
+        (Some(date), None) => Some(date.to_string()),
+        (None, clock) => clock,
+    }
+}
+
+fn zone(offset: i32) -> String {
+    if offset == 0 {
+        return "Z".to_owned();
+    }
+    let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.abs() / 60);
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// Finds a pattern such as `YYYY-MM-DD HH:mm` or `%Y-%m-%d` in a description.
+fn pattern(description: &str) -> Option<&str> {
+    let is_part = |c: char| "yYmMdDhHsS%:/-.".contains(c);
+    let mut best: Option<Range<usize>> = None;
+    let mut start = None;
+    let ends = description.char_indices().chain([(description.len(), '\0')]);
+    for (at, c) in ends {
+        let goes_on = is_part(c)
+            || (c == ' ' || c == 'T')
+                && start.is_some()
+                && description[at + 1..].to_lowercase().starts_with(['h', '%']);
+        match (goes_on, start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                if is_pattern(&description[from..at]) && best.as_ref().is_none_or(|it| it.len() < at - from) {
+                    best = Some(from..at);
+                }
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    best.map(|range| description[range].trim_end_matches(['.', ':', '-', '/', ' ']))
+}
+
+fn is_pattern(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let has = |part: &str| lower.contains(part);
+    (has("yyyy") && has("mm"))
+        || (has("%y") && has("%m"))
+        || (has("hh") && has("mm") && has(":"))
+        || has("%h:%m")
+        || (has("dd") && has("mm") && (has("/") || has("-") || has(".")))
+}
+
+fn patterned(pattern: &str, date: Option<Date>, time: Option<Time>, now: Now) -> Option<String> {
+    let lower = pattern.to_lowercase();
+    let wants_day =
+        lower.contains("dd") || lower.contains("%d") || lower.contains("yy") || lower.contains("%y");
+    let wants_clock = lower.contains("hh") || lower.contains("%h");
+    let date = match (date, wants_day) {
+        (Some(date), _) => date,
+        (None, true) if !wants_clock => return None,
+        (None, _) => now.at.date(),
+    };
+    if wants_clock && !wants_day && time.is_none() {
+        return None;
+    }
+    let time = time.unwrap_or(Time::midnight());
+    let mut written = String::new();
+    let mut rest = lower.as_str();
+    let mut after_hour = false;
+    while let Some(first) = rest.chars().next() {
+        let run = if first == '%' { 2 } else { rest.len() - rest.trim_start_matches(first).len() };
+        let part = rest.get(..run.min(rest.len()))?;
+        match (part.trim_start_matches('%').chars().next(), first) {
+            (Some('y'), _) if run == 2 && first != '%' => written += &format!("{:02}", date.year() % 100),
+            (Some('y'), _) => written += &format!("{:04}", date.year()),
+            (Some('m'), _) if after_hour => written += &format!("{:02}", time.minute()),
+            (Some('m'), _) => written += &format!("{:02}", date.month()),
+            (Some('d'), _) => written += &format!("{:02}", date.day()),
+            (Some('h'), _) => {
+                after_hour = true;
+                written += &format!("{:02}", time.hour());
+            }
+            (Some('s'), _) => written += &format!("{:02}", time.second()),
+            (Some('t'), _) => written.push('T'),
+            _ => written += part,
+        }
+        rest = &rest[part.len()..];
+    }
+    Some(written)
+}

@@ -1,0 +1,124 @@
+//! What everybody knows and schemas ask for: codes of languages, currencies and countries, and where cities lie.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::form::{Field, Kind};
+use super::token::Token;
+
+/// Names of the world, folded, with what they are written as.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct World {
+    states: HashMap<String, String>,
+    american: HashMap<String, String>,
+    cities: HashMap<String, String>,
+    languages: HashMap<String, String>,
+    currencies: HashMap<String, String>,
+    countries: HashMap<String, String>,
+}
+
+/// Tokens of the longest name.
+const MAX_NAME: usize = 3;
+
+impl World {
+    fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<World> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            serde_json::from_str(include_str!("../../data/world.json"))
+                .expect("a test reads the names of the world")
+        })
+    }
+}
+
+/// A value that a name stands for, and the tokens of the name.
+pub(super) type Known = (String, std::ops::Range<usize>);
+
+/// Finds names in a text that a field wants as codes.
+pub(super) fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
+    let world = World::builtin();
+    let is_named = |names: &[&str]| field.names.iter().any(|name| names.contains(&name.as_str()));
+    let table = if field.kind != Kind::Text {
+        return Vec::new();
+    } else if is_named(&["languag", "lang", "local", "locale"]) {
+        &world.languages
+    } else if is_named(&["currenc", "currency", "convert", "curr"]) {
+        &world.currencies
+    } else if is_named(&["countri", "country", "region", "market"]) {
+        &world.countries
+    } else {
+        return Vec::new();
+    };
+    let mut known = Vec::new();
+    for (name, at) in names(tokens) {
+        known.extend(table.get(&name).map(|code| (code.clone(), at)));
+    }
+    known
+}
+
+/// Finds cities in a text for a field that wants them with their state or country.
+pub(super) fn places(field: &Field, text: &str, tokens: &[Token]) -> Vec<Known> {
+    let Some(manner) = Manner::of(field) else { return Vec::new() };
+    let world = World::builtin();
+    let mut known = Vec::new();
+    for (name, at) in names(tokens) {
+        let written = &text[tokens[at.start].at.start..tokens[at.end - 1].at.end];
+        // A state that is named behind the city is written shorter.
+        let behind =
+            tokens.get(at.end + 1..).filter(|_| tokens.get(at.end).is_some_and(|it| it.lower == ","));
+        let state = behind.and_then(|rest| {
+            names(rest)
+                .filter(|(_, it)| it.start == 0)
+                .find_map(|(name, it)| Some((world.states.get(&name)?, it)))
+        });
+        if let Some((state, it)) = state {
+            known.push((format!("{written}, {state}"), at.start..at.end + 1 + it.end));
+            continue;
+        }
+        let region = world.american.get(&name).or_else(|| world.cities.get(&name));
+        let Some(region) = region else { continue };
+        match manner {
+            Manner::State => known.push((format!("{written}, {region}"), at)),
+            Manner::Country if world.american.contains_key(&name) => {
+                known.push((format!("{written}, USA"), at))
+            }
+            Manner::Country => known.push((format!("{written}, {region}"), at)),
+        }
+    }
+    known
+}
+
+/// What is written behind a city.
+#[derive(Clone, Copy)]
+enum Manner {
+    State,
+    Country,
+}
+
+impl Manner {
+    fn of(field: &Field) -> Option<Self> {
+        let said = field.description.to_lowercase();
+        let shows_state = field.description.split(", ").skip(1).any(|behind| {
+            let code = behind.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            code.len() == 2 && code.chars().all(|c| c.is_ascii_uppercase())
+        });
+        if shows_state || said.contains("city, state") || said.contains("city and state") {
+            Some(Self::State)
+        } else if said.contains("city, country") || said.contains("city and country") {
+            Some(Self::Country)
+        } else {
+            None
+        }
+    }
+}
+
+/// Runs of words that can be names, the longest first.
+fn names(tokens: &[Token]) -> impl Iterator<Item = (String, std::ops::Range<usize>)> {
+    let runs = (1..=MAX_NAME).rev().flat_map(move |count| (0..tokens.len()).map(move |at| at..at + count));
+    runs.filter(move |run| run.end <= tokens.len()).map(move |run| {
+        let name: Vec<&str> = tokens[run.clone()].iter().map(|it| it.lower.as_str()).collect();
+        (name.join(" "), run)
+    })
+}

@@ -1,0 +1,75 @@
+//! The words that judging a call goes by, read from a file.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+/// A set of words in lower case.
+pub(super) type Set = HashSet<String>;
+
+/// The words that judging a call goes by.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Lists {
+    /// Words of a tool that takes SQL.
+    pub(super) sql_words: Set,
+    /// Names of arguments that hold SQL, in such a tool.
+    pub(super) sql_keys: Set,
+    /// Words of a tool that is a shell.
+    pub(super) shell_words: Set,
+    /// Names of arguments that hold a command line.
+    pub(super) shell_keys: Set,
+    /// The same, in a tool that is a shell.
+    pub(super) shell_keys_of_shells: Set,
+    /// Names of arguments that hold the arguments of a program.
+    pub(super) argument_keys: Set,
+    /// Names of arguments that hold program text.
+    pub(super) code_keys: Set,
+    /// Names of arguments that stand beside the method of an HTTP request.
+    pub(super) request_keys: Set,
+    /// Names of arguments that say what is to be done.
+    pub(super) action_keys: Set,
+    /// Switches that make a call destroy.
+    pub(super) flags: Set,
+    /// Switches that make a write destroy; a read is only more thorough with them.
+    pub(super) flags_of_writes: Set,
+    /// Words beside which a switch means something else.
+    pub(super) not_flags: Set,
+    /// Names of arguments that say how something is written.
+    pub(super) mode_keys: Set,
+    /// Ways of writing that lose what was there.
+    pub(super) modes: Set,
+    /// Names of arguments that say which part of something is replaced.
+    pub(super) parts: Set,
+    /// Switches with which a call only says what it would do.
+    pub(super) rehearsals: Set,
+    /// What destroys, by program: words that are there in this order, and switches that are there or, with `!`,
+    /// are not. `*` stands for any characters.
+    pub(super) programs: HashMap<String, Vec<String>>,
+    /// Programs that run the program behind them.
+    pub(super) wrappers: Set,
+    /// Programs that run a command line they are given as one word.
+    pub(super) shells: Set,
+    /// Programs that run SQL they are given as one word.
+    pub(super) databases: Set,
+    /// Programs that run program text they are given as one word.
+    pub(super) interpreters: Set,
+    /// Programs that change nothing, however they are called.
+    pub(super) readers: Set,
+    /// Functions that destroy.
+    pub(super) code_calls: Set,
+    /// Modules whose `remove`, `rm` and `clear` destroy.
+    pub(super) code_owners: Set,
+}
+
+impl Lists {
+    /// Returns the lists that come with the product, read on first use.
+    pub(super) fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Lists> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            serde_json::from_str(include_str!("../../data/hazards.json"))
+                .expect("the file comes with the product")
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! Calls that destroy, and calls that only sound like it.
+
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use super::*;
+use crate::catalog::{Advertised, Bounds, Catalog};
+
+fn tool(name: &str, parameters: &[&str]) -> Tool {
+    let properties: Map<String, Value> = parameters.iter().map(|it| ((*it).to_owned(), json!({}))).collect();
+    let (server, name) = name.split_once("__").unwrap_or(("desk", name));
+    let definition = json!({"name": name, "inputSchema": {"type": "object", "properties": properties}});
+    let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 999, nesting: 99 };
+    let listed = Advertised { server: server.into(), tools: vec![to_raw_value(&definition).unwrap()] };
+    Catalog::gather([(listed, bounds)]).0.tools()[0].clone()
+}
+
+/// Judges a call of a tool of which nothing but its name is known.
+fn judged(name: &str, arguments: &Value) -> Hazard {
+    let tool = tool(name, &[]);
+    assess(&tool, tool.effect, arguments)
+}
+
+fn sign(name: &str, arguments: &Value) -> String {
+    let hazard = judged(name, arguments);
+    assert_eq!(hazard.sign.is_some(), hazard.effect == Effect::Destroy, "{hazard:?}");
+    hazard.sign.unwrap_or_else(|| "-".to_owned())
+}
+
+fn command(line: &str) -> String {
+    sign("run_command", &json!({"command": line})).replace(" in `command`", "")
+}
+
+fn query(text: &str) -> Effect {
+    judged("postgres__query", &json!({"sql": text})).effect
+}
+
+#[test]
+fn c3_command_lines_that_destroy_are_known_through_every_disguise() {
+    let found: Vec<String> = [
+        "rm -rf build",
+        "cd /tmp && sudo -u ana /bin/rm -r x",
+        "git -C repo push origin main --force",
+        "git push -fu origin main",
+        "git push origin :old",
+        "git push origin +main",
+        "git reset --hard HEAD~3",
+        "git clean -fdx",
+        "git branch -D old",
+        "git checkout -- .",
+        "bash -c 'ls; rm x'",
+        "echo \"$(rm x)\"",
+        "echo `rm x`",
+        "ls | xargs -n1 rm",
+        "find . -name '*.log' -delete",
+        "find . -name '*.log' -exec rm {} +",
+        "FORCE=1 dd if=/dev/zero of=/dev/sda",
+        "mkfs.ext4 /dev/sdb1",
+        "kubectl -n prod delete pod web-1",
+        "kubectl exec web-1 -- rm -rf /data",
+        "docker system prune -af",
+        "terraform destroy -auto-approve",
+        "aws s3 rm s3://bucket --recursive",
+        "aws ec2 terminate-instances --instance-ids i-1",
+        "psql -c \"drop table users\"",
+        "python3 -c \"import shutil; shutil.rmtree('x')\"",
+        "curl -X DELETE https://api.example.org/users/1",
+        "echo hello > notes.txt",
+        "cat a | tee b",
+        "ssh host 'rm -rf /srv'",
+        "Remove-Item -Recurse C:\\temp",
+    ]
+    .into_iter()
+    .map(command)
+    .collect();
+    insta::assert_snapshot!(found.join("\n"), @r"
+    `rm`
+    `rm`
+    `git push --force`
+    `git push -f`
+    `git push :old`
+    `git push +main`
+    `git reset --hard`
+    `git clean -f`
+    `git branch -D`
+    `git checkout .`
+    `rm`
+    `rm`
+    `rm`
+    `rm`
+    `find -delete`
+    `rm`
+    `dd of=/dev/sda`
+    `mkfs.ext4`
+    `kubectl delete`
+    `rm`
+    `docker prune`
+    `terraform destroy`
+    `aws rm`
+    `aws terminate-instances`
+    `DROP`
+    `shutil.rmtree`
+    `curl -X DELETE`
+    `> notes.txt`
+    `tee`
+    `rm`
+    `remove-item`
+    ");
+}
+
+#[test]
+fn c3_everyday_command_lines_are_not_asked_about() {
+    for line in [
+        "ls -la",
+        "git status && git log --oneline -5",
+        "git push origin main",
+        "git commit -m 'rm -rf is gone; drop table'",
+        "git branch feature/delete-user",
+        "grep -r 'rm -rf' .",
+        "echo 'DROP TABLE users'",
+        "npm run build 2> /dev/null",
+        "cargo test 2>&1 | head > /dev/null",
+        "make >> build.log",
+        "kubectl get pods -A",
+        "docker run --rm alpine echo hi",
+        "docker ps -a",
+        "cat notes.txt | tee -a all.txt",
+        "find . -name '*.rs'",
+        "python3 script.py",
+        "curl https://example.org/delete",
+        "",
+        "'unclosed",
+        "echo $(",
+    ] {
+        assert_eq!(command(line), "-", "{line}");
+    }
+}
+
+#[test]
+fn c3_sql_is_read_by_its_words_and_not_by_its_strings() {
+    for text in [
+        "DROP TABLE users",
+        "drop table if exists users;",
+        "-- tidy up\nTRUNCATE logs",
+        "/* x */ delete from t where id = 1",
+        "ALTER TABLE t DROP COLUMN c",
+        "SELECT 1; DROP TABLE t",
+        "SELECT 'it''s'; DROP TABLE t",
+        "SELECT 'a\\'; DROP TABLE t; --'",
+        "WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone",
+        "UPDATE users SET active = false",
+        "EXPLAIN ANALYZE DELETE FROM t",
+        "DO $$ BEGIN DROP TABLE t; END $$",
+        "BEGIN; DELETE FROM t; COMMIT",
+        "/*!50000 DROP TABLE t */",
+        "CREATE OR REPLACE TABLE t AS SELECT 1",
+    ] {
+        assert_eq!(query(text), Effect::Destroy, "{text}");
+    }
+    for text in [
+        "SELECT 'drop table users' AS joke",
+        "SELECT \"delete\" FROM t -- drop table t",
+        "SELECT * FROM drops WHERE note LIKE '%; DELETE FROM t%'",
+        "INSERT INTO log VALUES ('TRUNCATE t')",
+        "UPDATE users SET active = false WHERE id = 1",
+        "SELECT $$drop table t$$",
+        "EXPLAIN DELETE FROM t",
+        "CREATE TABLE t (deleted boolean)",
+        "how many rows were deleted?",
+    ] {
+        assert_ne!(query(text), Effect::Destroy, "{text}");
+    }
+    let note = json!({"content": "DROP TABLE users", "query": "delete from memory"});
+    assert_eq!(sign("create_note", &note), "-", "no database takes this");
+}
+
+#[test]
+fn c3_a_call_that_can_be_read_is_better_than_what_its_server_warns_of() {
+    let run = tool("postgres__execute_sql", &["sql"]);
+    let call = |sql: &str| assess(&run, Effect::Destroy, &json!({"sql": sql})).effect;
+    assert_eq!(call("SELECT 1"), Effect::Read);
+    assert_eq!(call("INSERT INTO t VALUES (1)"), Effect::Write);
+    assert_eq!(call("tidy up"), Effect::Destroy);
+    let shell = tool("run_command", &["command"]);
+    let call = |line: &str| assess(&shell, Effect::Destroy, &json!({"command": line})).effect;
+    assert_eq!(call("ls | wc -l"), Effect::Read);
+    assert_eq!(call("make deploy"), Effect::Write);
+    let named = tool("delete_rows", &["sql", "dry_run"]);
+    let call = |arguments: Value| assess(&named, Effect::Destroy, &arguments).effect;
+    assert_eq!(call(json!({"sql": "SELECT 1"})), Effect::Destroy);
+    assert_eq!(call(json!({"dry_run": true})), Effect::Write);
+    assert_eq!(call(json!({"preview": true})), Effect::Destroy, "the tool has no such switch");
+}
+
+#[test]
+fn c3_switches_modes_and_actions_say_what_a_call_does() {
+    let found: Vec<String> = [
+        ("write_file", json!({"path": "a", "overwrite": true})),
+        ("open_file", json!({"path": "a", "mode": "w"})),
+        ("save_table", json!({"if_exists": "replace"})),
+        ("update_note", json!({"note": "a", "content": "b", "mode": "replace"})),
+        ("git__push", json!({"branch": "main", "force": true})),
+        ("git__run", json!({"args": ["push", "--force"]})),
+        ("run", json!({"command": "git", "args": ["reset", "--hard"]})),
+        ("kubernetes__kubectl", json!({"args": "delete pod web"})),
+        ("manage_product", json!({"action": "delete", "slug": "x"})),
+        ("http_request", json!({"url": "https://a", "method": "DELETE"})),
+        ("http_request", json!({"url": "https://a", "method": "put"})),
+        ("batch_update", json!({"requests": [{"a": 1}, {"deleteSheet": {"id": 1}}]})),
+        ("batch", json!({"operations": [{"type": "create"}, {"type": "delete", "id": 1}]})),
+        ("batch", json!({"operations": "[{\"op\": \"remove\", \"path\": \"/a\"}]"})),
+        ("update_list", json!({"deletions": [1, 2]})),
+        ("graphql", json!({"query": "mutation { deleteUser(id: 1) { id } }"})),
+        ("run_code", json!({"code": "import os\nos.remove('a')"})),
+        ("mongodb__run", json!({"script": "db.users.deleteMany({})"})),
+        ("archive", json!({"options": {"purge": "true"}})),
+    ]
+    .into_iter()
+    .map(|(name, arguments)| sign(name, &arguments))
+    .collect();
+    insta::assert_snapshot!(found.join("\n"), @r"
+    `overwrite` is true
+    `mode` is `w`
+    `if_exists` is `replace`
+    `mode` is `replace`
+    `force` is true
+    `git push --force` in `args`
+    `git reset --hard` in `command`
+    `kubectl delete` in `args`
+    `action` is `delete`
+    `method` is `DELETE`
+    `method` is `put`
+    `deleteSheet`
+    `type` is `delete`
+    `op` is `remove`
+    `deletions`
+    `deleteUser` in `query`
+    `os.remove` in `code`
+    `db.users.deleteMany` in `script`
+    `purge` is true
+    ");
+}
+
+#[test]
+fn c3_what_only_sounds_like_it_is_not_asked_about() {
+    for (name, arguments) in [
+        ("list_directory", json!({"path": "/", "recursive": true})),
+        ("get_page", json!({"force": true})),
+        ("write_file", json!({"path": "delete.md", "content": "rm -rf /", "overwrite": false})),
+        ("create_note", json!({"title": "Delete", "mode": "append"})),
+        ("edit_text", json!({"mode": "replace", "old_text": "a", "new_text": "b"})),
+        ("send_mail", json!({"subject": "purge", "body": "delete from t"})),
+        ("edit", json!({"skip_delete": true, "soft_delete": true})),
+        ("browser__evaluate", json!({"function": "() => map.delete(key)"})),
+        ("http_request", json!({"url": "https://a/delete", "method": "GET"})),
+        ("update_thing", json!({"method": "put"})),
+        ("search", json!({"query": "how to drop a table"})),
+        ("move_file", json!({"deletions": [], "delete": false})),
+    ] {
+        assert_eq!(sign(name, &arguments), "-", "{name} {arguments}");
+    }
+}
+
+#[test]
+fn c3_a_tool_that_calls_itself_harmless_is_judged_by_what_it_is_told() {
+    let reads = tool("sqlite__read_query", &["query"]);
+    let call = |arguments: Value| assess(&reads, Effect::Read, &arguments).effect;
+    assert_eq!(call(json!({"query": "SELECT 1"})), Effect::Read);
+    assert_eq!(call(json!({"query": "DROP TABLE t"})), Effect::Destroy);
+}
+
+mod arbitrary {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn r17_no_text_is_too_strange_to_judge(text in "[-a-z ;'\"`$(){}\\\\|&>#/*!\\n=]{0,60}", more in ".{0,40}") {
+            for text in [text, more] {
+                for key in ["command", "sql", "code", "args", "action", "mode"] {
+                    judged("postgres__run_shell_command", &json!({key: text}));
+                }
+            }
+        }
+    }
+}

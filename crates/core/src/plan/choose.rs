@@ -1,0 +1,260 @@
+//! Which parts of a task are requests, and which tool each of them means, once tools were compared with them.
+//!
+//! A request is judged by itself, and by its company: who searched a vault for a note adds a tag there, too.
+
+use crate::catalog::Catalog;
+use crate::route::{Candidate, Decision, Intent, Signal};
+use crate::task::{Clause, StandIn, stand_ins};
+
+/// How readily a likely cut is taken for a real one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Splitting {
+    /// The caller said nothing: only what is surely several requests is taken apart.
+    Careful,
+    /// The caller expects several steps.
+    Bold,
+}
+
+/// A part below this confidence is no request where its cut is only likely, for each way of splitting.
+const LEAST: [(Splitting, f64); 2] = [(Splitting::Careful, 0.75), (Splitting::Bold, 0.02)];
+/// Below this nothing fits a part at all.
+const NOTHING: f64 = 0.02;
+/// A whole task that is as sure as this is one request, unless its parts are sure as well.
+const WHOLE: f64 = 0.8;
+
+/// How much of that confidence a part needs whose cut is sure.
+const SURE: f64 = 0.05;
+
+/// Joins parts that are no requests of their own to those before them.
+///
+/// `decisions` are about the clauses, in order, and `whole` is about the task.
+pub fn settle(
+    task: &str,
+    clauses: Vec<Clause>,
+    (decisions, whole): (&[&Decision], &Decision),
+    splitting: Splitting,
+) -> Vec<Clause> {
+    let least = LEAST.iter().find(|(known, _)| *known == splitting).map_or(0.0, |(_, least)| *least);
+    let mut settled: Vec<(Clause, &Decision)> = Vec::new();
+    for (clause, decision) in clauses.into_iter().zip(decisions) {
+        let Some((before, known)) = settled.last_mut() else {
+            settled.push((clause, decision));
+            continue;
+        };
+        let is_bare = clause.span.is_empty() || before.span.is_empty() || clause.each.is_some();
+        let same = first(decision).is_some() && first(decision) == first(known);
+        let refers = stand_ins(&clause.words, clause.language).contains(&StandIn::One);
+        // What the words show to be a request needs less to stay one.
+        let bar = if clause.is_sure { least * SURE } else { least };
+        let is_detail =
+            first(whole) == first(known) && whole.confidence >= WHOLE && decision.confidence < bar;
+        let is_part = !clause.is_sure && (decision.confidence < least.max(NOTHING) || same)
+            || same && refers
+            || splitting == Splitting::Careful && is_detail;
+        if is_part && !is_bare {
+            before.join(task, &clause);
+        } else {
+            settled.push((clause, decision));
+        }
+    }
+    settled.into_iter().map(|(clause, _)| clause).collect()
+}
+
+/// Words with content that say enough by themselves.
+const TELLING: usize = 2;
+
+/// Returns the words by which the tool of a request is found: where they say little but stand for something, with the
+/// noun of an earlier request that says what that is.
+pub fn spoken(clauses: &[Clause], at: usize) -> String {
+    let words = &clauses[at].words;
+    let intent = Intent::of(words);
+    let is_telling = !intent.target.is_empty() || intent.keywords.len() > TELLING;
+    if is_telling || stand_ins(words, clauses[at].language).is_empty() {
+        return words.clone();
+    }
+    let targets = clauses[..at].iter().rev().map(|clause| Intent::of(&clause.words).target);
+    match targets.into_iter().find(|target| !target.is_empty()) {
+        Some(target) => format!("{words} {target}"),
+        None => words.clone(),
+    }
+}
+
+fn first(decision: &Decision) -> Option<usize> {
+    decision.candidates.first().map(|candidate| candidate.position)
+}
+
+/// What it is worth that a step uses the server of the step before it, as a logarithm of odds.
+const SAME_SERVER: f32 = 1.5;
+/// What it is worth that a tool does what the verb of a step says. A step begins with its verb, so the verb tells
+/// more than that of a request in any words.
+const SAME_ACTION: f32 = 1.0;
+/// What it is worth that the whole task means a tool, too.
+const IN_WHOLE: f32 = 1.0;
+
+/// No candidate is less likely than this.
+const LEAST_LIKELY: f32 = 1e-4;
+
+/// The tool that a request means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Its position in the catalog.
+    pub position: usize,
+    /// The probability that it is right.
+    pub confidence: f64,
+}
+
+/// Chooses a tool for each request: the likeliest ones together. A request that nothing fits has none.
+pub fn choose(catalog: &Catalog, decisions: &[&Decision], whole: &Decision) -> Vec<Option<Choice>> {
+    let company = Company { catalog, whole };
+    // The best way to each candidate of each request: its worth, and the candidate before it.
+    let mut ways: Vec<Vec<(f32, Option<usize>)>> = Vec::new();
+    let mut before: Option<usize> = None;
+    for (at, decision) in decisions.iter().enumerate() {
+        let reach = |candidate: &Candidate| {
+            let own = company.alone(candidate);
+            let from = before
+                .into_iter()
+                .flat_map(|last| ways[last].iter().zip(company.candidates(decisions[last])));
+            let worth =
+                from.map(|((worth, _), other)| worth + company.together(other.position, candidate.position));
+            let best = worth.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+            best.map_or((own, None), |(place, worth)| (own + worth, Some(place)))
+        };
+        let here: Vec<(f32, Option<usize>)> = company.candidates(decision).map(reach).collect();
+        if !here.is_empty() {
+            before = Some(at);
+        }
+        ways.push(here);
+    }
+    let mut places: Vec<Option<usize>> = vec![None; decisions.len()];
+    let mut next: Option<usize> = None;
+    for (at, ways) in ways.iter().enumerate().rev().filter(|(_, ways)| !ways.is_empty()) {
+        let best = (0..ways.len()).max_by(|a, b| ways[*a].0.total_cmp(&ways[*b].0).then_with(|| b.cmp(a)));
+        let Some(place) = next.or(best) else { continue };
+        places[at] = Some(place);
+        next = ways[place].1;
+    }
+    let chosen: Vec<Option<usize>> =
+        places.iter().zip(decisions).map(|(place, it)| Some(it.candidates[(*place)?].position)).collect();
+    let judged = |at: usize| {
+        let position = chosen[at]?;
+        let (before, after) = chosen.split_at(at);
+        let near = [before.iter().rev().find_map(|it| *it), after[1..].iter().find_map(|it| *it)];
+        Some(Choice { position, confidence: company.confidence(decisions[at], position, &near) })
+    };
+    (0..decisions.len()).map(judged).collect()
+}
+
+/// Candidates of a request that are looked at.
+const CANDIDATES: usize = 8;
+
+/// What tools are worth beside others.
+struct Company<'a> {
+    catalog: &'a Catalog,
+    whole: &'a Decision,
+}
+
+impl Company<'_> {
+    fn candidates<'d>(&self, decision: &'d Decision) -> impl Iterator<Item = &'d Candidate> {
+        decision.candidates.iter().take(CANDIDATES)
+    }
+
+    fn alone(&self, candidate: &Candidate) -> f32 {
+        let in_whole = self.whole.candidates.iter().any(|it| it.position == candidate.position);
+        candidate.probability.max(LEAST_LIKELY).ln()
+            + if in_whole { IN_WHOLE } else { 0.0 }
+            + SAME_ACTION * candidate.signals[Signal::Action as usize]
+    }
+
+    fn together(&self, a: usize, b: usize) -> f32 {
+        let tools = self.catalog.tools();
+        if tools[a].server == tools[b].server { SAME_SERVER } else { 0.0 }
+    }
+
+    /// What a decision says of a tool, raised or lowered by what the tools beside it make of it.
+    fn confidence(&self, decision: &Decision, position: usize, near: &[Option<usize>]) -> f64 {
+        let beside = |candidate: &Candidate| {
+            let others = near.iter().flatten();
+            self.alone(candidate) + others.map(|other| self.together(*other, candidate.position)).sum::<f32>()
+        };
+        let likely = |candidate: &Candidate| candidate.probability.max(LEAST_LIKELY);
+        let share = |worth: &dyn Fn(&Candidate) -> f32| {
+            let all: f32 = self.candidates(decision).map(worth).sum();
+            let own = self.candidates(decision).find(|it| it.position == position).map_or(0.0, worth);
+            f64::from(own / all.max(f32::MIN_POSITIVE))
+        };
+        let (alone, together) = (share(&likely), share(&|candidate| beside(candidate).exp()));
+        let first = self.candidates(decision).next().map_or(1.0, likely);
+        let own = self.candidates(decision).find(|it| it.position == position).map_or(0.0, likely);
+        let believed = decision.confidence * f64::from(own / first);
+        let is_together = near.iter().flatten().any(|other| self.together(*other, position) > 0.0);
+        let is_in_whole = self.whole.candidates.iter().take(5).any(|it| it.position == position);
+        let odds = FITTED[0]
+            + FITTED[1] * logit(believed)
+            + FITTED[2] * (logit(together) - logit(alone))
+            + FITTED[3] * f64::from(is_together)
+            + FITTED[4] * f64::from(is_in_whole);
+        1.0 / (1.0 + (-odds).exp())
+    }
+}
+
+/// How the confidence of a step follows from what is known of it, fitted to the requests of `training/data/steps.jsonl`:
+/// a step among others is right more often than the same words alone, what a decision says, what company changes,
+/// a neighbour on the same server, a place in the whole task.
+const FITTED: [f64; 5] = [0.9, 0.75, 0.3, 0.55, 0.2];
+
+fn logit(share: f64) -> f64 {
+    let share = share.clamp(1e-4, 1.0 - 1e-4);
+    (share / (1.0 - share)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Advertised, Bounds};
+    use crate::index::Index;
+    use crate::metadata::Knowledge;
+    use crate::route::{self, Method, Reasons, Request, Rules, Situation, Standing, Weights};
+    use crate::task::clauses;
+
+    fn desk() -> Catalog {
+        let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
+        let tool = |name: &str, description: &str| {
+            let schema = serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}});
+            let definition =
+                serde_json::json!({"name": name, "description": description, "inputSchema": schema});
+            serde_json::value::to_raw_value(&definition).unwrap()
+        };
+        let servers = [
+            ("vault", vec![tool("search_notes", "Search notes"), tool("add_tag", "Add a tag to an item")]),
+            ("shop", vec![tool("search_goods", "Search goods"), tool("add_label", "Add a tag to an item")]),
+        ];
+        let servers = servers.map(|(server, tools)| (Advertised { server: server.into(), tools }, bounds));
+        Catalog::gather(servers).0
+    }
+
+    fn decide(catalog: &Catalog, index: &Index, task: &str) -> Decision {
+        let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
+        let rules = Rules { confidence: 0.7, candidates: 8, reasons: Reasons::LeftOut };
+        let request = Request { task, sense: None };
+        route::route(index, catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules))
+    }
+
+    #[test]
+    fn r9_a_request_is_understood_in_its_company() {
+        let catalog = desk();
+        let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+        for (task, expected) in [
+            ("search notes about cats and add tag pet", ["vault__search_notes", "vault__add_tag"]),
+            ("search goods about cats and add tag pet", ["shop__search_goods", "shop__add_label"]),
+        ] {
+            let whole = decide(&catalog, &index, task);
+            let decisions: Vec<Decision> =
+                clauses(task).iter().map(|clause| decide(&catalog, &index, &clause.words)).collect();
+            let chosen = choose(&catalog, &decisions.iter().collect::<Vec<_>>(), &whole);
+            let names: Vec<&str> =
+                chosen.iter().map(|it| catalog.tools()[it.unwrap().position].id.as_str()).collect();
+            assert_eq!(names, expected);
+        }
+    }
+}

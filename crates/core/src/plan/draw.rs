@@ -1,0 +1,122 @@
+//! A plan from requests whose tools are chosen: what each step is given, and where from.
+//!
+//! What the words of a request say is known. What they leave out is carried over from an earlier step of the same
+//! server, or looked for in an earlier result when that is there. What nobody has is asked for before anything runs.
+
+mod bind;
+mod name;
+mod undo;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Input, Plan, Step};
+use crate::fill::{Filling, Form, Missing};
+use crate::lexicon::Action;
+use crate::task::Clause;
+use crate::tool::{Effect, Tool, ToolId};
+
+pub(crate) use bind::is_content;
+pub use undo::inverse;
+
+/// A request, and the tool that is chosen for it.
+#[derive(Clone, Debug)]
+pub struct Duty<'a> {
+    /// The request.
+    pub clause: &'a Clause,
+    /// The tool.
+    pub tool: &'a Tool,
+    /// What the tool takes.
+    pub form: &'a Form,
+    /// What it does.
+    pub action: Action,
+    /// What a call does to the world.
+    pub effect: Effect,
+    /// What the words of the request fill in.
+    pub filling: Filling,
+    /// How long a call takes, as far as is known.
+    pub estimate_ms: u64,
+    /// The tool that takes it back, and what that takes.
+    pub inverse: Option<(&'a Tool, &'a Form)>,
+}
+
+/// What nobody has, and which step needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gap {
+    /// The request, by its place.
+    pub at: usize,
+    /// The tool.
+    pub tool: ToolId,
+    /// The values.
+    pub missing: Vec<Missing>,
+}
+
+/// Draws the plan for requests in the order in which they are done.
+pub fn draw(name: &str, duties: &[Duty<'_>]) -> Result<Plan, Gap> {
+    let mut steps: Vec<Step> = Vec::with_capacity(duties.len());
+    for (at, duty) in duties.iter().enumerate() {
+        let bound = bind::bind(duty, &duties[..at], &steps);
+        if !bound.missing.is_empty() {
+            return Err(Gap { at, tool: duty.tool.id.clone(), missing: bound.missing });
+        }
+        let mut step = Step {
+            name: name::name(duty, &steps),
+            tool: duty.tool.id.clone(),
+            effect: duty.effect,
+            repeatable: duty.effect == Effect::Read,
+            arguments: bound.arguments,
+            after: Vec::new(),
+            each: bound.each,
+            when: None,
+            retries: if duty.effect == Effect::Read { RETRIES } else { 0 },
+            undo: None,
+            estimate_ms: duty.estimate_ms,
+        };
+        step.after = waits(duty, &step, &duties[..at], &steps);
+        step.undo = undo::undo(duty, &step);
+        steps.push(step);
+    }
+    let shown: String = name.chars().take(NAME_CHARS).collect();
+    Ok(Plan::new(shown, steps).expect("steps use only those before them, and their names are their own"))
+}
+
+/// How often a call that only reads is tried again.
+const RETRIES: u32 = 2;
+/// A plan's name is a beginning of the task.
+const NAME_CHARS: usize = 60;
+
+/// Returns the steps that must be over before one although it does not use their results.
+fn waits(duty: &Duty<'_>, step: &Step, earlier: &[Duty<'_>], steps: &[Step]) -> Vec<String> {
+    let used = step.needs();
+    let mut after: Vec<String> = Vec::new();
+    for (at, (before, known)) in earlier.iter().zip(steps).enumerate() {
+        let is_last = at + 1 == steps.len();
+        let only_reads = duty.effect == Effect::Read && before.effect == Effect::Read;
+        // What changes things on one server is done in the order in which it was said, and nothing is destroyed
+        // while something else is still under way.
+        let is_ordered =
+            !only_reads && (duty.tool.server == before.tool.server || duty.effect == Effect::Destroy);
+        if (is_ordered || is_last && duty.clause.is_after) && !used.contains(&known.name.as_str()) {
+            after.push(known.name.clone());
+        }
+    }
+    after
+}
+
+/// What the parameters of a step are given.
+#[derive(Debug, Default)]
+struct Bound {
+    arguments: BTreeMap<String, Input>,
+    each: Option<Input>,
+    missing: Vec<Missing>,
+}
+
+impl Bound {
+    fn set(&mut self, parameter: &str, value: Value) {
+        self.arguments.insert(parameter.to_owned(), Input::Literal(value));
+    }
+}
+
+#[cfg(test)]
+mod tests;

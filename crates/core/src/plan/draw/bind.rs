@@ -1,0 +1,281 @@
+//! What a step takes from the steps before it.
+
+use serde_json::{Value, json};
+
+use super::super::{Input, Path, Sought, Step, Which};
+use super::{Bound, Duty};
+use crate::fill::{Field, Source};
+use crate::lexicon::Action;
+use crate::task::{Each, StandIn, is_stand_in, stand_ins};
+use crate::text::terms;
+use crate::tool::Effect;
+use crate::tool::words::words;
+
+/// Last words of parameters that say which thing is meant.
+const IDENTITY: [&str; 30] = [
+    "path", "paths", "id", "ids", "file", "files", "filename", "filepath", "name", "names", "uri", "url",
+    "urls", "number", "key", "ref", "sha", "revision", "slug", "source", "note", "page", "document",
+    "entity", "node", "hash", "target", "title", "handle", "uuid",
+];
+/// Last words of parameters that hold what is written or told.
+const CONTENT: [&str; 22] = [
+    "content",
+    "contents",
+    "text",
+    "body",
+    "message",
+    "description",
+    "markdown",
+    "data",
+    "html",
+    "comment",
+    "input",
+    "summary",
+    "observations",
+    "entities",
+    "values",
+    "value",
+    "details",
+    "expression",
+    "caption",
+    "rows",
+    "subject",
+    "query",
+];
+
+/// Gives a step everything that its request says, and the rest from the steps before it.
+pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bound {
+    let mut bound = Bound::default();
+    let language = duty.clause.language;
+    let refers = stand_ins(&duty.clause.words, language);
+    for argument in &duty.filling.arguments {
+        let is_empty = argument.value.as_str().is_some_and(|text| is_stand_in(text, language))
+            || is_place(&argument.value)
+                && refers.iter().any(|it| matches!(it, StandIn::First | StandIn::Last));
+        if !is_empty && (argument.source == Source::Given || is_said(duty, &argument.name)) {
+            bound.set(&argument.name, argument.value.clone());
+        }
+    }
+    if let Some(Each::Listed(items)) = &duty.clause.each {
+        list(duty, items, &mut bound);
+    }
+    let source = source(duty, &refers, earlier);
+    let binder =
+        Binder { duty, refers: &refers, source: source.map(|at| (&earlier[at], &steps[at])), earlier, steps };
+    let mut open: Vec<&Field> = duty.form.fields().iter().filter(|field| field.is_required).collect();
+    // What repeats another value comes after it.
+    open.sort_by_key(|field| field.parameter().to_lowercase().starts_with("confirm"));
+    for field in open {
+        let parameter = field.parameter();
+        if bound.arguments.contains_key(parameter) || bound.missing.iter().any(|it| it.name == field.place())
+        {
+            continue;
+        }
+        match binder.input(field, &bound) {
+            Some(input) => binder.put(parameter, input, &mut bound),
+            None => bound.missing.push(field.missing()),
+        }
+    }
+    binder.mention(&mut bound);
+    bound
+}
+
+/// Whether a value is the place of one of several things, as in `the first one`, and not a value itself.
+fn is_place(value: &Value) -> bool {
+    value.as_i64() == Some(1) || value.as_str() == Some("1")
+}
+
+/// Whether a request says something about a parameter that may be left out: a flag must be spoken of by a word that its
+/// tool does not have in its own name.
+fn is_said(duty: &Duty<'_>, parameter: &str) -> bool {
+    let is_flag = |field: &Field| field.is_flag() && !field.is_required;
+    if !duty.form.of_parameter(parameter).any(is_flag) {
+        return true;
+    }
+    let (own, said) = (terms(&duty.tool.name, 8), terms(&duty.clause.words, 64));
+    terms(parameter, 8).iter().any(|term| !own.contains(term) && said.contains(term))
+}
+
+/// Runs a step for each of the things that its request lists.
+fn list(duty: &Duty<'_>, items: &[String], bound: &mut Bound) {
+    let is_item = |input: &Input| {
+        let Input::Literal(Value::String(text)) = input else { return false };
+        items.iter().any(|item| item.eq_ignore_ascii_case(text))
+    };
+    // The words were filled in with the first of the things at their end, to see where it belongs.
+    let taken = bound.arguments.iter().find(|(_, input)| is_item(input)).map(|(name, _)| name.clone());
+    let open = || duty.form.required().find(|name| !bound.arguments.contains_key(*name)).map(str::to_owned);
+    if let Some(parameter) = taken.or_else(open) {
+        bound.arguments.insert(parameter, Input::Item(Path::default()));
+        bound.each = Some(Input::Literal(json!(items)));
+    }
+}
+
+/// Returns the earlier step whose result a request is about.
+fn source(duty: &Duty<'_>, refers: &[StandIn], earlier: &[Duty<'_>]) -> Option<usize> {
+    let said = terms(&duty.clause.words, 64);
+    let wants_many = duty.clause.each == Some(Each::Found) || refers.contains(&StandIn::Many);
+    let worth = |at: &usize| {
+        let before = &earlier[*at];
+        let things: Vec<String> = words(&before.tool.name).map(str::to_lowercase).collect();
+        let is_named = terms(&things.join(" "), 8).iter().any(|term| term.len() > 2 && said.contains(term));
+        2 * u32::from(is_listing(before) && wants_many)
+            + u32::from(is_named)
+            + u32::from(before.effect == Effect::Read)
+            + u32::from(at + 1 == earlier.len())
+    };
+    (0..earlier.len()).max_by_key(|at| (worth(at), *at))
+}
+
+/// Whether a result is a list of things that were found.
+fn is_listing(duty: &Duty<'_>) -> bool {
+    matches!(duty.action, Action::Search | Action::List)
+}
+
+/// What a step may take values from.
+struct Binder<'a> {
+    duty: &'a Duty<'a>,
+    refers: &'a [StandIn],
+    source: Option<(&'a Duty<'a>, &'a Step)>,
+    earlier: &'a [Duty<'a>],
+    steps: &'a [Step],
+}
+
+impl Binder<'_> {
+    /// Finds where the value of a field comes from.
+    fn input(&self, field: &Field, bound: &Bound) -> Option<Input> {
+        if !field.choices.is_empty() || field.is_flag() {
+            return None;
+        }
+        if let Some(repeated) = repeated(field.parameter(), bound) {
+            return Some(repeated);
+        }
+        let carried = self.carried(field);
+        let (before, step) = self.source?;
+        let is_named = last_word_in(field.parameter(), &IDENTITY);
+        let is_told = is_content(field.parameter());
+        let is_about = !self.refers.is_empty() || self.duty.clause.each.is_some();
+        // One thing of many that were found is in the result; a thing that was named is named again.
+        let is_only = self.open(bound).count() < 2;
+        let is_picked = is_named && is_listing(before) && is_only && !bound.arguments.values().any(is_late);
+        if let Some(carried) = carried.filter(|_| !is_picked) {
+            return Some(carried);
+        }
+        if is_named || is_told || is_about {
+            return self.found(field.parameter(), step);
+        }
+        None
+    }
+
+    /// Returns the fields that are needed and have nothing yet.
+    fn open<'b>(&'b self, bound: &'b Bound) -> impl Iterator<Item = &'b Field> {
+        let is_own = |field: &&Field| !field.parameter().to_lowercase().starts_with("confirm");
+        let fields = self.duty.form.fields().iter().filter(|field| field.is_required).filter(is_own);
+        fields.filter(|field| !bound.arguments.contains_key(field.parameter()))
+    }
+
+    /// Returns the value that an earlier step of the same server had for a parameter of the same name.
+    fn carried(&self, field: &Field) -> Option<Input> {
+        if field.path.len() > 1 || is_content(field.parameter()) {
+            return None;
+        }
+        let same = |(before, _): &(&Duty<'_>, &Step)| before.tool.server == self.duty.tool.server;
+        let mut known = self.earlier.iter().zip(self.steps).rev().filter(same);
+        known.find_map(|(_, step)| step.arguments.get(field.parameter()).filter(|it| it.is_known()).cloned())
+    }
+
+    fn found(&self, parameter: &str, step: &Step) -> Option<Input> {
+        let schema = self.duty.form.schema_of(parameter)?.clone();
+        let sought = Sought { parameter: parameter.to_owned(), schema };
+        Some(Input::Found { step: step.name.clone(), sought, which: self.which() })
+    }
+
+    fn which(&self) -> Which {
+        match self.refers {
+            _ if self.is_each() => Which::All,
+            refers if refers.contains(&StandIn::Last) => Which::Last,
+            refers if refers.contains(&StandIn::First) => Which::First,
+            refers if refers.contains(&StandIn::Many) => Which::All,
+            _ => Which::First,
+        }
+    }
+
+    fn is_each(&self) -> bool {
+        self.duty.clause.each == Some(Each::Found)
+    }
+
+    /// Takes a value over; several things for a parameter that takes one are gone through one by one.
+    fn put(&self, parameter: &str, input: Input, bound: &mut Bound) {
+        let Input::Found { step, sought, which: Which::All } = &input else {
+            bound.arguments.insert(parameter.to_owned(), input);
+            return;
+        };
+        let takes_list = is_list(&sought.schema);
+        let from_list = self.source.is_some_and(|(before, _)| is_listing(before));
+        if takes_list && !self.is_each() {
+            bound.arguments.insert(parameter.to_owned(), input);
+        } else if bound.each.is_none() && (self.is_each() || from_list) && !is_content(parameter) {
+            let schema = json!({ "type": "array", "items": sought.schema });
+            let sought = Sought { parameter: sought.parameter.clone(), schema };
+            bound.each = Some(Input::Found { step: step.clone(), sought, which: Which::All });
+            let item = Input::Item(Path::default());
+            let item = if takes_list { Input::List(vec![item]) } else { item };
+            bound.arguments.insert(parameter.to_owned(), item);
+        } else {
+            let one = Input::Found { step: step.clone(), sought: sought.clone(), which: Which::First };
+            bound.arguments.insert(parameter.to_owned(), one);
+        }
+    }
+
+    /// Where a request speaks of an earlier result and nothing needed takes it, a field that may hold it does.
+    fn mention(&self, bound: &mut Bound) {
+        let is_used = bound.arguments.values().chain(&bound.each).any(is_late);
+        let speaks = !self.refers.is_empty() || self.is_each();
+        let Some((_, step)) = self.source.filter(|_| speaks && !is_used && bound.missing.is_empty()) else {
+            return;
+        };
+        let optional = || {
+            let fields = self.duty.form.fields().iter();
+            fields.filter(|field| {
+                field.path.len() == 1 && !field.is_required && field.choices.is_empty() && !field.is_flag()
+            })
+        };
+        let open = |field: &&Field| !bound.arguments.contains_key(field.parameter());
+        let told = optional().filter(open).find(|field| is_content(field.parameter()));
+        let named = || optional().filter(open).find(|field| last_word_in(field.parameter(), &IDENTITY));
+        if let Some(field) = told.or_else(named)
+            && let Some(input) = self.found(field.parameter(), step)
+        {
+            self.put(field.parameter(), input, bound);
+        }
+    }
+}
+
+/// Some tools want what they destroy to be named twice, as `path` and `confirmPath`.
+fn repeated(parameter: &str, bound: &Bound) -> Option<Input> {
+    let named: Vec<String> = words(parameter).map(str::to_lowercase).collect();
+    let (first, rest) = named.split_first()?;
+    let is_it = |name: &str| words(name).map(str::to_lowercase).eq(rest.iter().cloned());
+    (first == "confirm")
+        .then(|| bound.arguments.iter().find(|(name, _)| is_it(name)))?
+        .map(|(_, input)| input.clone())
+}
+
+fn is_late(input: &Input) -> bool {
+    !input.is_known()
+}
+
+fn is_list(schema: &Value) -> bool {
+    let kinds = &schema["type"];
+    kinds == "array" || kinds.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
+}
+
+/// Whether a parameter holds what is written or told, as its name says.
+pub(crate) fn is_content(parameter: &str) -> bool {
+    last_word_in(parameter, &CONTENT)
+}
+
+fn last_word_in(parameter: &str, known: &[&str]) -> bool {
+    let last = words(parameter).last().map(str::to_lowercase);
+    last.is_some_and(|last| known.contains(&last.as_str()))
+}

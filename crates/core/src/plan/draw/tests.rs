@@ -1,0 +1,148 @@
+//! How steps are bound to one another.
+
+use serde_json::{Map, Value, json};
+
+use super::super::{Input, Which};
+use super::*;
+use crate::catalog::{Advertised, Bounds, Catalog};
+use crate::fill::{Now, Wish, fill};
+use crate::metadata::Knowledge;
+use crate::task::clauses;
+
+const NOW: Now = Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 };
+
+fn desk() -> Catalog {
+    let text = json!({"type": "string"});
+    let tool = |name: &str, description: &str, properties: Value, required: &[&str]| {
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        let definition = json!({"name": name, "description": description, "inputSchema": schema});
+        serde_json::value::to_raw_value(&definition).unwrap()
+    };
+    let vault = vec![
+        tool("search_notes", "Search notes", json!({"query": text}), &["query"]),
+        tool("read_note", "Read a note", json!({"path": text}), &["path"]),
+        tool("delete_note", "Delete a note", json!({"path": text}), &["path"]),
+        tool("create_note", "Create a note", json!({"path": text, "content": text}), &["path", "content"]),
+        tool(
+            "add_tags",
+            "Add tags to a note",
+            json!({"path": text, "tags": {"type": "array", "items": text}}),
+            &["path", "tags"],
+        ),
+    ];
+    let clock = vec![tool("get_time", "Get the time in a city", json!({"city": text}), &["city"])];
+    let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
+    let servers = [("vault", vault), ("clock", clock)];
+    Catalog::gather(servers.map(|(server, tools)| (Advertised { server: server.into(), tools }, bounds))).0
+}
+
+/// Draws a task whose requests mean these tools, with these values known to the caller.
+fn drawn(task: &str, tools: &[&str], given: &Value) -> Result<Plan, Gap> {
+    let catalog = desk();
+    let knowledge = Knowledge::gather(&catalog, None, &[], |_| None);
+    let cut = clauses(task);
+    assert_eq!(cut.len(), tools.len(), "{cut:?}");
+    let form = |position: usize| (&catalog.tools()[position], Form::of(&catalog.tools()[position]));
+    let positions: Vec<usize> = tools.iter().map(|tool| catalog.position(tool).unwrap()).collect();
+    let forms: Vec<(&Tool, Form)> = positions.iter().map(|it| form(*it)).collect();
+    let inverses: Vec<Option<(&Tool, Form)>> =
+        positions.iter().map(|it| inverse(&catalog, &knowledge, *it).map(form)).collect();
+    let none = Map::new();
+    let duties: Vec<Duty<'_>> = (0..cut.len())
+        .map(|at| {
+            let known = given.get(at).and_then(Value::as_object).unwrap_or(&none);
+            // What words say is the matter of `fill`; here the caller says it.
+            let wish = Wish { task: "", given: known, earlier: &[], now: NOW };
+            let seen = knowledge.of(positions[at]);
+            Duty {
+                clause: &cut[at],
+                tool: forms[at].0,
+                form: &forms[at].1,
+                action: seen.action,
+                effect: seen.effect,
+                filling: fill(&forms[at].1, &wish),
+                estimate_ms: 100,
+                inverse: inverses[at].as_ref().map(|(tool, form)| (*tool, form)),
+            }
+        })
+        .collect();
+    draw(task, &duties)
+}
+
+#[test]
+fn r9_a_found_note_is_given_to_the_next_step() {
+    let plan = drawn(
+        "Find note about AI and add tag #important",
+        &["vault__search_notes", "vault__add_tags"],
+        &json!([{"query": "AI"}, {"tags": ["important"]}]),
+    );
+    insta::assert_snapshot!(plan.unwrap().render(), @r#"
+    Find note about AI and add tag #important: 2 steps, about 200 ms
+     1 ─ note: vault__search_notes (reads)
+           query = "AI"
+           tried again up to 2 times
+     2 ─ tag: vault__add_tags (changes), after note
+           path = first path in note
+           tags = ["important"]
+    "#);
+}
+
+#[test]
+fn r9_each_of_what_was_found_is_gone_through() {
+    let plan = drawn(
+        "Find notes about AI and then read each of them",
+        &["vault__search_notes", "vault__read_note"],
+        &json!([{"query": "AI"}]),
+    );
+    let plan = plan.unwrap();
+    let step = &plan.steps()[1];
+    assert_eq!(step.arguments["path"], Input::Item(Default::default()));
+    assert!(
+        matches!(&step.each, Some(Input::Found { step, which: Which::All, .. }) if step == "notes"),
+        "{step:?}"
+    );
+}
+
+#[test]
+fn r9_listed_things_are_gone_through_one_by_one() {
+    let plan = drawn("For each of Paris, Rome and Oslo, get the time", &["clock__get_time"], &json!([]));
+    let plan = plan.unwrap();
+    assert_eq!(plan.steps()[0].each, Some(Input::Literal(json!(["Paris", "Rome", "Oslo"]))));
+    assert_eq!(plan.steps()[0].arguments["city"], Input::Item(Default::default()));
+}
+
+#[test]
+fn r9_a_value_that_nobody_has_is_asked_for_before_anything_runs() {
+    let gap = drawn(
+        "Find notes about AI and get the time",
+        &["vault__search_notes", "clock__get_time"],
+        &json!([{"query": "AI"}]),
+    );
+    let gap = gap.unwrap_err();
+    assert_eq!((gap.at, gap.tool.as_str(), gap.missing[0].name.as_str()), (1, "clock__get_time", "city"));
+}
+
+#[test]
+fn r9_steps_that_need_nothing_of_each_other_wait_only_where_the_order_was_said() {
+    let given = json!([{"query": "AI"}, {"city": "Oslo"}]);
+    let tools = ["vault__search_notes", "clock__get_time"];
+    let beside = drawn("Find notes about AI and get the time in Oslo", &tools, &given).unwrap();
+    assert!(beside.steps().iter().all(|step| step.needs().is_empty()));
+    let ordered = drawn("Find notes about AI, then get the time in Oslo", &tools, &given).unwrap();
+    assert_eq!(ordered.steps()[1].needs(), ["notes"]);
+}
+
+#[test]
+fn r10_what_is_created_can_be_deleted_again_where_the_server_has_a_counterpart() {
+    let plan = drawn(
+        "Create note a.md and read it",
+        &["vault__create_note", "vault__read_note"],
+        &json!([{"path": "a.md", "content": "x"}]),
+    );
+    let plan = plan.unwrap();
+    let undo = plan.steps()[0].undo.as_ref().unwrap();
+    assert_eq!(undo.tool.as_str(), "vault__delete_note");
+    assert_eq!(undo.arguments["path"], Input::Literal(json!("a.md")));
+    // What was named is named again.
+    assert_eq!(plan.steps()[1].arguments["path"], Input::Literal(json!("a.md")));
+}

@@ -1,0 +1,10 @@
+//! A task in plain words, taken apart: the requests it is made of, and what their words stand for.
+
+mod clause;
+mod joint;
+mod piece;
+mod reference;
+
+pub use clause::{Clause, Each, clauses};
+pub use joint::StandIn;
+pub use reference::{is_stand_in, stand_ins};

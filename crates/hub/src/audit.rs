@@ -1,0 +1,352 @@
+//! What was called: who, which tool, with what kind of arguments, and how it ended.
+//!
+//! Writing it down never delays or fails a call: a task of its own writes, what it cannot keep up with is
+//! dropped and counted, and a full disk is said once. Values of arguments are written only where the
+//! configuration says so.
+
+mod file; //  lines in files that are rotated
+mod shape; // arguments without their values
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolyard_core::tool::{Effect, clean};
+
+use crate::caller::Caller;
+use crate::config;
+use crate::jsonrpc::{Fields, canonical};
+use crate::policy::glob_fits;
+use crate::seal::{Seal, digest};
+
+/// Lines that wait to be written; more are dropped.
+const WAITING: usize = 4096;
+/// Characters of a client's name.
+const WHO_CHARS: usize = 60;
+
+/// One call as it is written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// When it began, in RFC 3339.
+    pub at: String,
+    /// The client, and a mark that tells its sessions apart.
+    pub who: String,
+    /// The tool as `server__tool`.
+    pub tool: String,
+    /// What the call does to the world.
+    pub effect: Effect,
+    /// The names and types of the arguments.
+    pub shape: Value,
+    /// Tells arguments apart without giving them away.
+    pub hash: String,
+    /// How it ended.
+    pub outcome: Fate,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// The arguments themselves, where the configuration says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// The tool answered.
+    Answered,
+    /// The tool answered that it failed.
+    Failed,
+    /// The server refused the request.
+    Refused,
+    /// The server could not be reached, or did not answer.
+    Unreachable,
+    /// The configuration forbids it.
+    Denied,
+    /// It was to be confirmed first.
+    Unconfirmed,
+    /// Too many calls, or a server that is left alone for a while.
+    HeldBack,
+    /// The client gave it up.
+    Abandoned,
+}
+
+impl Fate {
+    /// Every way that a call can end.
+    pub const ALL: [Self; 8] = [
+        Self::Answered,
+        Self::Failed,
+        Self::Refused,
+        Self::Unreachable,
+        Self::Denied,
+        Self::Unconfirmed,
+        Self::HeldBack,
+        Self::Abandoned,
+    ];
+
+    /// Returns its name in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Denied => "denied",
+            Self::Unconfirmed => "unconfirmed",
+            Self::HeldBack => "held-back",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// What is looked for in the log.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// A glob over `server__tool`.
+    pub tool: Option<String>,
+    /// Not longer ago than this.
+    pub within: Option<Duration>,
+    /// How it ended.
+    pub outcome: Option<Fate>,
+    /// The latest so many.
+    pub limit: usize,
+}
+
+/// Returns the calls that were written down in a store's folder, oldest first.
+pub fn read(folder: &Path, search: &Search) -> std::io::Result<Vec<Record>> {
+    let since = search.within.and_then(|within| Timestamp::now().checked_sub(within).ok());
+    let fits = |record: &Record| {
+        search.tool.as_deref().is_none_or(|glob| glob_fits(glob, &record.tool))
+            && search.outcome.is_none_or(|outcome| outcome == record.outcome)
+            && since.is_none_or(|since| record.at.parse().is_ok_and(|at: Timestamp| at >= since))
+    };
+    file::read(&folder_of(folder), search.limit, |line| {
+        serde_json::from_str::<Record>(line).ok().filter(|record| fits(record))
+    })
+}
+
+fn folder_of(store: &Path) -> PathBuf {
+    store.join("audit")
+}
+
+/// A call to be written down.
+struct Entry {
+    at: Timestamp,
+    who: String,
+    tool: String,
+    effect: Effect,
+    arguments: Option<Box<RawValue>>,
+    fate: Fate,
+    took: Duration,
+    rules: config::Audit,
+}
+
+/// Writes calls down.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    folder: PathBuf,
+    seal: Arc<Seal>,
+    writing: Mutex<Option<Writing>>,
+}
+
+#[derive(Debug)]
+struct Writing {
+    entries: SyncSender<Entry>,
+    task: JoinHandle<()>,
+}
+
+impl Audit {
+    /// Writes into a store's folder; the seal makes hashes that nobody else can guess.
+    pub(crate) fn new(store: &Path, seal: Arc<Seal>) -> Self {
+        Self { folder: folder_of(store), seal, writing: Mutex::default() }
+    }
+
+    /// Begins to write a call down. It is written when it ended or was given up.
+    pub(crate) fn begin<'a>(
+        &'a self,
+        rules: &config::Audit,
+        (tool, effect): (&str, Effect),
+        arguments: Option<&RawValue>,
+        caller: &Caller,
+    ) -> Underway<'a> {
+        let entry = rules.enabled.then(|| Entry {
+            at: Timestamp::now(),
+            who: who(caller),
+            tool: tool.to_owned(),
+            effect,
+            arguments: arguments.map(ToOwned::to_owned),
+            fate: Fate::Abandoned,
+            took: Duration::ZERO,
+            rules: rules.clone(),
+        });
+        Underway { audit: self, entry, start: Instant::now() }
+    }
+
+    fn write(&self, entry: Entry) {
+        let mut writing = self.writing.lock().expect("no holder panics");
+        let writing = writing.get_or_insert_with(|| {
+            let (entries, waiting) = sync_channel(WAITING);
+            let (folder, seal) = (self.folder.clone(), Arc::clone(&self.seal));
+            let task = std::thread::spawn(move || write_all(&waiting, &folder, &seal));
+            Writing { entries, task }
+        });
+        if let Err(TrySendError::Full(entry)) = writing.entries.try_send(entry) {
+            tracing::warn!(tool = %entry.tool, "calls come faster than they can be written down; one is left out");
+        }
+    }
+
+    /// Waits until everything is written.
+    pub(crate) fn close(&self) {
+        let writing = self.writing.lock().expect("no holder panics").take();
+        if let Some(Writing { entries, task }) = writing {
+            drop(entries);
+            let _ = task.join();
+        }
+    }
+}
+
+/// A call under way.
+pub(crate) struct Underway<'a> {
+    audit: &'a Audit,
+    entry: Option<Entry>,
+    start: Instant,
+}
+
+impl Underway<'_> {
+    /// Writes down how the call ended.
+    pub(crate) fn end(mut self, fate: Fate) {
+        if let Some(entry) = &mut self.entry {
+            entry.fate = fate;
+        }
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        if let Some(mut entry) = self.entry.take() {
+            entry.took = self.start.elapsed();
+            self.audit.write(entry);
+        }
+    }
+}
+
+/// Names a client and tells its sessions apart. What state is bound to is not written itself.
+fn who(caller: &Caller) -> String {
+    let info = Fields::parse(caller.info.as_deref()).unwrap_or_default();
+    let name = info.text("name").unwrap_or_else(|| "somebody".to_owned());
+    let name: String = clean(&name).chars().filter(|c| !c.is_control()).take(WHO_CHARS).collect();
+    let mark: String = digest(&["audit", &caller.principal]).chars().take(8).collect();
+    format!("{name} {mark}")
+}
+
+fn write_all(entries: &Receiver<Entry>, folder: &Path, seal: &Seal) {
+    let mut log = file::Log::new(folder);
+    let mut is_failing = false;
+    while let Ok(entry) = entries.recv() {
+        let (bytes, files) = (entry.rules.file_bytes, entry.rules.files);
+        let line = serde_json::to_string(&record(entry, seal)).expect("own types serialise");
+        match log.append(&line, bytes, files) {
+            Ok(()) => is_failing = false,
+            Err(err) if !is_failing => {
+                is_failing = true;
+                tracing::warn!("calls are not written down: `{}` cannot be written: {err}", folder.display());
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn record(entry: Entry, seal: &Seal) -> Record {
+    let text = entry.arguments.as_deref().map_or("{}", RawValue::get);
+    let arguments: Value = serde_json::from_str(text).unwrap_or_default();
+    let canonical = entry.arguments.as_deref().map(canonical).unwrap_or_default();
+    Record {
+        at: entry.at.round(jiff::Unit::Millisecond).unwrap_or(entry.at).to_string(),
+        hash: seal.mark(&[&entry.tool, &canonical]),
+        who: entry.who,
+        tool: entry.tool,
+        effect: entry.effect,
+        shape: shape::of(&arguments),
+        outcome: entry.fate,
+        ms: u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX),
+        arguments: entry.rules.values.then(|| shape::without_secrets(&arguments)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn noted(folder: &Path, rules: &config::Audit, calls: &[(&str, Value, Fate)]) {
+        let audit = Audit::new(folder, Arc::new(Seal::open(folder)));
+        for (tool, arguments, fate) in calls {
+            let raw = crate::jsonrpc::raw(arguments);
+            audit.begin(rules, (tool, Effect::Write), Some(&raw), &Caller::nobody()).end(*fate);
+        }
+        audit.close();
+    }
+
+    #[test]
+    fn c3_a_call_is_written_down_without_its_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let arguments =
+            json!({"path": "secret-place", "depth": 2, "tags": ["a"], "more": {"on": true, "no": null}});
+        let calls = [
+            ("fs__write", arguments.clone(), Fate::Answered),
+            ("fs__write", arguments, Fate::Failed),
+            ("db__run", json!({"path": "elsewhere"}), Fate::Denied),
+        ];
+        noted(folder.path(), &config::Audit::default(), &calls);
+        let all = read(folder.path(), &Search { limit: 9, ..Search::default() }).unwrap();
+        assert_eq!(all.len(), 3);
+        assert_eq!(
+            all[0].shape,
+            json!({"path": "string", "depth": "number", "tags": ["string"], "more": {"on": "boolean", "no": "null"}})
+        );
+        assert_eq!(all[0].hash, all[1].hash);
+        assert_ne!(all[0].hash, all[2].hash);
+        let text = std::fs::read_to_string(folder.path().join("audit/audit.jsonl")).unwrap();
+        assert!(!text.contains("secret-place"), "{text}");
+        let found = |search: Search| read(folder.path(), &search).unwrap().len();
+        assert_eq!(found(Search { tool: Some("fs__*".to_owned()), limit: 9, ..Search::default() }), 2);
+        assert_eq!(found(Search { outcome: Some(Fate::Failed), limit: 9, ..Search::default() }), 1);
+        assert_eq!(found(Search { limit: 1, ..Search::default() }), 1);
+        let old = serde_json::to_string(&Record { at: "2001-01-01T00:00:00Z".to_owned(), ..all[0].clone() });
+        file::Log::new(&folder_of(folder.path())).append(&old.unwrap(), 10_000, 2).unwrap();
+        let hour = Some(Duration::from_secs(3600));
+        assert_eq!(found(Search { limit: 9, ..Search::default() }), 4);
+        assert_eq!(found(Search { within: hour, limit: 9, ..Search::default() }), 3);
+    }
+
+    #[test]
+    fn c3_values_are_written_where_asked_for_and_secrets_never() {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = config::Audit { values: true, ..config::Audit::default() };
+        let arguments = json!({"path": "a.txt", "apiKey": "k1", "auth": {"password": "p1", "user": "ana"}});
+        noted(folder.path(), &rules, &[("fs__write", arguments, Fate::Answered)]);
+        let text = std::fs::read_to_string(folder.path().join("audit/audit.jsonl")).unwrap();
+        assert!(text.contains("a.txt") && text.contains("ana"), "{text}");
+        assert!(!text.contains("k1") && !text.contains("p1"), "{text}");
+    }
+
+    #[test]
+    fn c3_a_call_that_was_given_up_is_written_down_too_and_none_when_switched_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = Audit::new(folder.path(), Arc::new(Seal::open(folder.path())));
+        let off = config::Audit { enabled: false, ..config::Audit::default() };
+        drop(audit.begin(&config::Audit::default(), ("fs__a", Effect::Read), None, &Caller::nobody()));
+        drop(audit.begin(&off, ("fs__b", Effect::Read), None, &Caller::nobody()));
+        audit.close();
+        let all = read(folder.path(), &Search { limit: 9, ..Search::default() }).unwrap();
+        assert_eq!(
+            all.iter().map(|it| (it.tool.as_str(), it.outcome)).collect::<Vec<_>>(),
+            [("fs__a", Fate::Abandoned)]
+        );
+    }
+}

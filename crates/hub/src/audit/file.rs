@@ -1,0 +1,174 @@
+//! Lines in a file that is put aside when it is full. Several hubs may write into the same folder.
+
+use std::collections::VecDeque;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+/// The newest file of a folder.
+const NAME: &str = "audit.jsonl";
+/// Files of a folder that are read, whatever the configuration says now.
+const MOST_FILES: usize = 1000;
+
+/// A log that lines are added to.
+pub(super) struct Log {
+    folder: PathBuf,
+    file: Option<File>,
+}
+
+impl Log {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), file: None }
+    }
+
+    /// Adds a line; a file that would be larger than `bytes` is put aside first, and `files` are kept.
+    pub(super) fn append(&mut self, line: &str, bytes: u64, files: usize) -> std::io::Result<()> {
+        let line = format!("{line}\n");
+        if self.current()?.metadata()?.len() + line.len() as u64 > bytes {
+            self.rotate(bytes.saturating_sub(line.len() as u64), files)?;
+        }
+        // One write, so that lines of several hubs do not mix.
+        let written = self.current()?.write_all(line.as_bytes());
+        if written.is_err() {
+            self.file = None;
+        }
+        written
+    }
+
+    /// Returns the newest file, opened again when another hub put it aside.
+    fn current(&mut self) -> std::io::Result<&mut File> {
+        let path = self.folder.join(NAME);
+        let is_same = |file: &File| {
+            let there = std::fs::metadata(&path).ok();
+            there.zip(file.metadata().ok()).is_some_and(|(there, own)| there.ino() == own.ino())
+        };
+        if !self.file.as_ref().is_some_and(is_same) {
+            self.file = Some(self.open(&path)?);
+        }
+        Ok(self.file.as_mut().expect("it was opened just now"))
+    }
+
+    fn open(&self, path: &Path) -> std::io::Result<File> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+        // A hub that was killed may have left half a line, which must not spoil the next one.
+        if file.metadata()?.len() > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                file.write_all(b"\n")?;
+            }
+        }
+        Ok(file)
+    }
+
+    fn rotate(&mut self, full: u64, files: usize) -> std::io::Result<()> {
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.folder.join("lock"))?;
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+        // Another hub may have been faster.
+        if std::fs::metadata(self.folder.join(NAME)).map_or(0, |it| it.len()) > full {
+            for number in (0..files.saturating_sub(1)).rev() {
+                let from = place(&self.folder, number);
+                if from.exists() {
+                    std::fs::rename(from, place(&self.folder, number + 1))?;
+                }
+            }
+            if files <= 1 {
+                std::fs::remove_file(self.folder.join(NAME))?;
+            }
+            for number in
+                (files.max(1)..MOST_FILES).take_while(|number| place(&self.folder, *number).exists())
+            {
+                std::fs::remove_file(place(&self.folder, number))?;
+            }
+        }
+        self.file = None;
+        Ok(())
+    }
+}
+
+fn place(folder: &Path, number: usize) -> PathBuf {
+    folder.join(if number == 0 { NAME.to_owned() } else { format!("audit.{number}.jsonl") })
+}
+
+/// Reads the last lines that `take` makes something of, oldest first. Others are passed over.
+pub(super) fn read<T>(
+    folder: &Path,
+    limit: usize,
+    take: impl Fn(&str) -> Option<T>,
+) -> std::io::Result<Vec<T>> {
+    let mut found = VecDeque::new();
+    let there = (0..MOST_FILES).take_while(|number| *number == 0 || place(folder, *number).exists());
+    for number in there.collect::<Vec<_>>().into_iter().rev() {
+        let file = match File::open(place(folder, number)) {
+            Ok(file) => file,
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(err) => return Err(err),
+        };
+        for line in BufReader::new(file).split(b'\n') {
+            if let Some(taken) = std::str::from_utf8(&line?).ok().and_then(&take) {
+                if found.len() == limit {
+                    found.pop_front();
+                }
+                found.push_back(taken);
+            }
+        }
+        found.truncate(limit);
+    }
+    Ok(found.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(folder: &Path) -> Vec<String> {
+        read(folder, 1000, |line| (!line.is_empty()).then(|| line.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn c3_files_are_put_aside_when_they_are_full_and_old_ones_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut log, mut other) = (Log::new(folder.path()), Log::new(folder.path()));
+        for number in 0..100 {
+            let log = if number % 3 == 0 { &mut other } else { &mut log };
+            log.append(&format!("line {number:04}"), 100, 3).unwrap();
+        }
+        let kept = all(folder.path());
+        assert_eq!(kept.last().unwrap(), "line 0099");
+        assert_eq!(kept, (100 - kept.len()..100).map(|at| format!("line {at:04}")).collect::<Vec<_>>());
+        let names = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names, 4, "three files and a lock");
+        log.append("alone", 5, 1).unwrap();
+        assert_eq!(all(folder.path()), ["alone"]);
+    }
+
+    #[test]
+    fn c3_half_a_line_spoils_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(NAME), "whole\n{\"torn").unwrap();
+        Log::new(folder.path()).append("next", 1000, 2).unwrap();
+        assert_eq!(all(folder.path()), ["whole", "{\"torn", "next"]);
+    }
+
+    #[test]
+    fn c3_what_cannot_be_written_is_an_error_and_later_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("audit");
+        std::fs::write(&place, "a file where a folder should be").unwrap();
+        let mut log = Log::new(&place);
+        assert!(log.append("lost", 1000, 2).is_err());
+        std::fs::remove_file(&place).unwrap();
+        log.append("kept", 1000, 2).unwrap();
+        assert_eq!(all(&place), ["kept"]);
+    }
+}

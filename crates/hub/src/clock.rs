@@ -1,0 +1,10 @@
+//! What time it is where the hub runs. Decisions take it as an argument.
+
+use jiff::Zoned;
+use toolyard_core::fill::Now;
+
+/// Returns the time on the wall, with how far it is ahead of UTC.
+pub fn now() -> Now {
+    let now = Zoned::now();
+    Now { at: now.datetime(), offset: now.offset().seconds() }
+}

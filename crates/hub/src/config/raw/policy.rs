@@ -1,0 +1,107 @@
+//! What may be called and what is written down about it, as people write it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What may be called.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "Policy")]
+pub(in crate::config) struct RawPolicy {
+    /// Globs over `server__tool` that are refused.
+    #[serde(default)]
+    pub(in crate::config) deny: Vec<String>,
+    /// When not empty, only these globs over `server__tool` are allowed.
+    #[serde(default)]
+    pub(in crate::config) allow: Vec<String>,
+    /// Calls per minute, by glob over `server__tool`; the lowest that fits a tool counts.
+    pub(in crate::config) rate_limits: Option<BTreeMap<String, CallsPerMinute>>,
+    /// Refuses every call that does more than read.
+    pub(in crate::config) read_only: Option<bool>,
+    /// What happens before a call; the first rule that fits decides. Without one, what destroys is asked
+    /// about and everything else runs.
+    #[expect(dead_code, reason = "only its schema is used: the rules are read one by one")]
+    #[serde(default)]
+    pub(in crate::config) rules: Vec<RawRule>,
+}
+
+/// What happens before calls of some tools. A rule without `tool`, `server` and `effect` fits every call.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "Rule")]
+pub(in crate::config) struct RawRule {
+    /// A glob over `server__tool`, or a list of them.
+    pub(in crate::config) tool: Option<RawNames>,
+    /// A server, or a list of them.
+    pub(in crate::config) server: Option<RawNames>,
+    /// What the call does to the world, or a list of it.
+    pub(in crate::config) effect: Option<RawEffects>,
+    /// What happens.
+    pub(in crate::config) then: RawStance,
+}
+
+/// One name, or a list of them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Names")]
+pub(in crate::config) enum RawNames {
+    One(#[schemars(length(min = 1))] String),
+    Several(Vec<String>),
+}
+
+/// One effect, or a list of them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Effects")]
+pub(in crate::config) enum RawEffects {
+    One(RawEffect),
+    Several(Vec<RawEffect>),
+}
+
+/// `read` changes nothing, `write` adds or changes something, `destroy` removes something or cannot be undone.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Effect")]
+pub(in crate::config) enum RawEffect {
+    Read,
+    Write,
+    Destroy,
+}
+
+/// `allow` runs the call, `ask` has it confirmed first, `deny` refuses it.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Stance")]
+pub(in crate::config) enum RawStance {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// Calls per minute.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+pub(in crate::config) struct CallsPerMinute(
+    #[schemars(range(min = 1, max = 1_000_000))] pub(in crate::config) u32,
+);
+
+/// What is written down about calls.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "Audit")]
+pub(in crate::config) struct RawAudit {
+    /// Whether calls are written down; true by default.
+    pub(in crate::config) enabled: Option<bool>,
+    /// Whether the values of arguments are, too, except those that look like secrets; false by default.
+    pub(in crate::config) values: Option<bool>,
+    /// Bytes of one file before the next is begun; 8388608 by default.
+    #[schemars(range(min = 1024, max = 1_073_741_824))]
+    pub(in crate::config) file_bytes: Option<u64>,
+    /// Files that are kept; 4 by default.
+    #[schemars(range(min = 1, max = 1000))]
+    pub(in crate::config) files: Option<usize>,
+}

@@ -1,0 +1,396 @@
+//! Drives runs: makes the calls that a run decides on, and writes down everything before and after.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use toolyard_core::plan::{Input, Plan, Step};
+use toolyard_core::run::{
+    Allowance, Call, CallId, Confirmation, Finding, Leaving, Next, Outcome, Report, Run, Stale, reading,
+};
+use toolyard_core::tool::{Effect, ToolId};
+
+use super::call::{is_error, wants_input};
+use super::{Hub, Trouble};
+use crate::caller::Caller;
+use crate::config::Stance;
+use crate::journal::{self, Journal, Kept, Lease, now_ms};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::seal::digest;
+use crate::store::fingerprint;
+use crate::upstream::{Failure, Sent, State};
+
+/// What one run may use.
+const ALLOWANCE: Allowance = Allowance {
+    parallel: 4,
+    elements: 200,
+    budget_ms: 10 * 60 * 1000,
+    first_pause_ms: 200,
+    longest_pause_ms: 10_000,
+    result_bytes: 32 << 20,
+};
+/// How often a wish of another process to stop is looked for.
+const LISTENING: Duration = Duration::from_millis(500);
+
+/// A run that this process drives.
+#[derive(Debug)]
+pub struct Execution {
+    /// Names the run.
+    pub id: String,
+    run: Run,
+    journal: Arc<Journal>,
+    stop: watch::Sender<Option<Leaving>>,
+    _lease: Lease,
+}
+
+/// Where a run stands when it is not driven.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pause {
+    /// A person must agree first.
+    Asked(Confirmation),
+    /// It is over.
+    Over(Report),
+}
+
+/// What happens while a run is driven.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment<'a> {
+    /// A call was sent.
+    Sent(&'a Call),
+    /// A call came back.
+    Came(&'a CallId, &'a Outcome),
+}
+
+/// Nothing more was sent because it could not be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}; nothing more was sent")]
+pub struct Halted {
+    /// What happened until then.
+    pub report: Box<Report>,
+    source: journal::Error,
+}
+
+/// Why a run cannot be taken up.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTaken {
+    /// There is no such run.
+    #[error("there is no run `{0}`")]
+    Missing(String),
+    /// Another process drives it.
+    #[error("the run `{0}` is driven by another process")]
+    Driven(String),
+    /// The journal could not be used.
+    #[error(transparent)]
+    Journal(#[from] journal::Error),
+}
+
+impl Hub {
+    /// Returns where runs are written down.
+    pub fn journal(&self) -> &Arc<Journal> {
+        &self.journal
+    }
+
+    /// Writes a plan down as a run that has not begun.
+    pub async fn begin(&self, plan: Plan) -> Result<Execution, journal::Error> {
+        self.reach(plan.steps().iter().map(|step| &step.tool)).await;
+        let plan = self.judged(plan);
+        let (journal, servers) = (Arc::clone(&self.journal), self.servers_of(&plan));
+        let run = Run::new(plan, ALLOWANCE);
+        let (id, lease, run) = blocking(move || {
+            let (id, lease) = journal.begin(&run, &servers)?;
+            Ok((id, lease, run))
+        })
+        .await?;
+        Ok(self.execution(id, run, lease))
+    }
+
+    /// Takes up a run that another process left.
+    pub async fn take_up(&self, id: &str) -> Result<Execution, NotTaken> {
+        let (journal, wanted) = (Arc::clone(&self.journal), id.to_owned());
+        let (record, lease) = tokio::task::spawn_blocking(move || {
+            let record = journal.find(&wanted)?.ok_or(NotTaken::Missing(wanted))?;
+            let lease = journal.lease(&record.id)?.ok_or_else(|| NotTaken::Driven(record.id.clone()))?;
+            // Read again: whoever had the lease may have gone on after the first look.
+            let record = journal.find(&record.id)?.ok_or(NotTaken::Missing(record.id))?;
+            Ok::<_, NotTaken>((record, lease))
+        })
+        .await
+        .expect("reading does not panic")?;
+        let Kept { id, mut run, .. } = record;
+        run.recover();
+        self.reach(run.plan().steps().iter().map(|step| &step.tool)).await;
+        let execution = self.execution(id, run, lease);
+        execution.write_down().await?;
+        Ok(execution)
+    }
+
+    /// Takes up every run that no process drives any more, begun with the servers that are configured.
+    /// One that waits for a person goes on waiting.
+    pub async fn resume(&self) {
+        let journal = Arc::clone(&self.journal);
+        let left = match blocking(move || journal.unfinished()).await {
+            Ok(left) => left,
+            Err(err) => return tracing::warn!("{err}; workflows that were under way are not resumed"),
+        };
+        let ours = left.into_iter().filter(|it| it.run.asked().is_none());
+        for record in ours.filter(|it| it.servers == self.servers_of(it.run.plan())) {
+            match self.take_up(&record.id).await {
+                Ok(mut execution) => {
+                    tracing::info!("the workflow `{}` ({}) is resumed", record.name, record.id);
+                    let nobody = Arc::new(Caller::nobody());
+                    match execution.drive(self, &nobody, &mut |_| {}).await {
+                        Ok(Pause::Over(report)) => tracing::info!("{}", report.words()),
+                        Ok(Pause::Asked(_)) => tracing::warn!(
+                            "the workflow `{}` waits for a person: `toolyard runs resume {}`",
+                            record.name,
+                            record.id
+                        ),
+                        Err(halted) => tracing::error!("{halted}"),
+                    }
+                }
+                Err(NotTaken::Driven(_) | NotTaken::Missing(_)) => {}
+                Err(NotTaken::Journal(err)) => tracing::error!("{err}"),
+            }
+        }
+    }
+
+    /// Counts every step that the configuration asks about as one that is confirmed before anything runs.
+    pub(super) fn judged(&self, plan: Plan) -> Plan {
+        let snapshot = self.snapshot();
+        let judged = |step: &Step| {
+            let mut step = step.clone();
+            let literal = |(name, input): (&String, &Input)| {
+                if let Input::Literal(value) = input { Some((name.clone(), value.clone())) } else { None }
+            };
+            let known: Map<String, Value> = step.arguments.iter().filter_map(literal).collect();
+            if let Some(tool) = snapshot.catalog.get(step.tool.as_str())
+                && self.judge(&snapshot, tool, Some(&raw(&known)), None).stance == Stance::Ask
+            {
+                step.effect = Effect::Destroy;
+            }
+            step
+        };
+        let steps = plan.steps().iter().map(judged).collect();
+        Plan::new(plan.name(), steps).unwrap_or(plan)
+    }
+
+    fn execution(&self, id: String, run: Run, lease: Lease) -> Execution {
+        let stop = watch::Sender::new(None);
+        Execution { id, run, journal: Arc::clone(&self.journal), stop, _lease: lease }
+    }
+
+    /// Starts the servers of these tools that were never reached, so that their tools are known.
+    pub async fn reach<'t>(&self, tools: impl Iterator<Item = &'t ToolId>) {
+        let snapshot = self.snapshot();
+        let unknown = tools.filter(|tool| snapshot.catalog.get(tool.as_str()).is_none());
+        let prefixes: Vec<&str> =
+            unknown.filter_map(|tool| Some(tool.as_str().split_once("__")?.0)).collect();
+        let owns = |server: &str| prefixes.contains(&&*ToolId::server_prefix(server));
+        if self.upstreams().iter().any(|upstream| owns(&upstream.name)) {
+            self.learn(|it| it.state() == State::Configured && owns(&it.name), |_| {}).await;
+        }
+    }
+
+    /// Names the servers that a plan uses as they are configured now.
+    fn servers_of(&self, plan: &Plan) -> String {
+        let undo = plan.steps().iter().filter_map(|step| Some(&step.undo.as_ref()?.tool));
+        let tools: Vec<&ToolId> = plan.steps().iter().map(|step| &step.tool).chain(undo).collect();
+        let is_used = |server: &str| {
+            let prefix = ToolId::server_prefix(server);
+            tools.iter().any(|tool| tool.as_str().split_once("__").is_some_and(|(it, _)| it == prefix))
+        };
+        let upstreams = self.upstreams();
+        let used = upstreams.iter().filter(|upstream| is_used(&upstream.name));
+        let parts: Vec<String> =
+            used.map(|it| format!("{} {}", it.name, fingerprint(&it.config.transport))).collect();
+        digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Makes one call of a run, and says what became of it.
+    async fn outcome(&self, call: &Call, caller: &Arc<Caller>) -> Outcome {
+        let snapshot = self.snapshot();
+        let Some(tool) = snapshot.catalog.get(call.tool.as_str()) else {
+            return Outcome::Refused(self.unknown_tool(&snapshot, call.tool.as_str()).message);
+        };
+        let mut params = Fields::default();
+        params.set("arguments", raw(&call.arguments));
+        // What a step destroys was agreed to before; what only its late arguments show was not.
+        let ruling = self.judge(&snapshot, tool, params.get("arguments"), None);
+        if ruling.stance == Stance::Ask && call.effect != Effect::Destroy {
+            let reason = ruling.reason(tool);
+            return Outcome::Refused(format!("{reason} Call it by itself, so that it can be confirmed."));
+        }
+        match self.attempt(&snapshot, tool, params, caller).await {
+            Ok(result) if wants_input(&result) => {
+                Outcome::Refused("it asks something that nobody can answer within a workflow".to_owned())
+            }
+            Ok(result) => {
+                let answer: Value = serde_json::from_str(result.get()).unwrap_or_default();
+                if is_error(&result) {
+                    Outcome::ToolFailed(said(&reading(&answer)))
+                } else {
+                    Outcome::Value(reading(&answer))
+                }
+            }
+            Err(Trouble::Refused(error)) if error.code == ErrorObject::INTERNAL => {
+                Outcome::ToolFailed(error.message)
+            }
+            Err(Trouble::Refused(error)) => Outcome::Refused(error.message),
+            Err(Trouble::Held(why)) => Outcome::NotSent(why),
+            Err(Trouble::Failed(failure)) => unanswered(&failure),
+        }
+    }
+}
+
+/// Whether a call without an answer may have reached its tool.
+fn unanswered(failure: &Failure) -> Outcome {
+    let why = failure.to_string();
+    match failure {
+        Failure::NotStarted { .. } | Failure::Closed { sent: Sent::No, .. } => Outcome::NotSent(why),
+        Failure::LoginNeeded(_)
+        | Failure::Refused(_)
+        | Failure::Http { status: 400..=428 | 430..=499, .. } => Outcome::Refused(why),
+        Failure::Http { status: 429 | 503, .. } => Outcome::NotSent(why),
+        Failure::Closed { sent: Sent::Perhaps, .. }
+        | Failure::Late { .. }
+        | Failure::Excess { .. }
+        | Failure::Senseless { .. }
+        | Failure::Http { .. } => Outcome::Lost(why),
+    }
+}
+
+/// The words of a failure, as far as they can be read.
+fn said(answer: &Value) -> String {
+    const CHARS: usize = 500;
+    let text = answer.as_str().map_or_else(|| answer.to_string(), ToOwned::to_owned);
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+impl Execution {
+    /// Returns the run as it is now.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Returns what stops the run while it is driven.
+    pub fn stopper(&self) -> watch::Sender<Option<Leaving>> {
+        self.stop.clone()
+    }
+
+    /// Agrees to what is asked.
+    pub fn agree(&mut self, digest: &str) -> Result<(), Stale> {
+        self.run.agree(digest)
+    }
+
+    /// Does not agree to what is asked.
+    pub fn decline(&mut self, digest: &str) -> Result<(), Stale> {
+        self.run.decline(digest)
+    }
+
+    /// Takes what a person found out about a call whose outcome was unknown; `false` when it was not.
+    pub fn settle(&mut self, id: &CallId, finding: Finding) -> bool {
+        self.run.settle(id, finding)
+    }
+
+    /// Stops the run; the next drive brings it to its end.
+    pub fn cancel(&mut self, leaving: Leaving) {
+        self.run.cancel(leaving);
+    }
+
+    /// Goes on until the run is over or a person must agree. Dropping it is like the end of the process:
+    /// the run can be taken up again, and what was in flight is then repeated or unknown.
+    pub async fn drive(
+        &mut self,
+        hub: &Hub,
+        caller: &Arc<Caller>,
+        tell: &mut (dyn FnMut(Moment<'_>) + Send),
+    ) -> Result<Pause, Halted> {
+        let mut in_flight: FuturesUnordered<BoxFuture<'_, (CallId, Outcome)>> = FuturesUnordered::new();
+        let mut told = self.stop.subscribe();
+        let mut listening = tokio::time::interval(LISTENING);
+        loop {
+            match self.run.advance(now_ms()) {
+                Next::Call(calls) => {
+                    if calls.iter().any(|call| call.effect != Effect::Read) {
+                        self.keep().await?;
+                    }
+                    for call in calls {
+                        tell(Moment::Sent(&call));
+                        in_flight.push(Box::pin(async move {
+                            let outcome = hub.outcome(&call, caller).await;
+                            (call.id, outcome)
+                        }));
+                    }
+                }
+                Next::Wait { until } => {
+                    let pause = until.map(|until| Duration::from_millis(until.saturating_sub(now_ms())));
+                    let rest = async {
+                        match pause {
+                            Some(pause) => tokio::time::sleep(pause).await,
+                            None => std::future::pending().await,
+                        }
+                    };
+                    tokio::select! {
+                        Some((id, outcome)) = in_flight.next() => {
+                            tell(Moment::Came(&id, &outcome));
+                            self.run.record(&id, outcome, now_ms());
+                            self.keep().await?;
+                        }
+                        Ok(()) = told.changed() => {
+                            let leaving = *told.borrow_and_update();
+                            self.stop_with(leaving).await?;
+                        }
+                        _ = listening.tick() => {
+                            let leaving = self.asked_elsewhere().await;
+                            self.stop_with(leaving).await?;
+                        }
+                        () = rest => {}
+                    }
+                }
+                Next::Confirm(asked) => {
+                    self.keep().await?;
+                    return Ok(Pause::Asked(asked));
+                }
+                Next::Done(report) => {
+                    self.keep().await?;
+                    return Ok(Pause::Over(report));
+                }
+            }
+        }
+    }
+
+    async fn keep(&mut self) -> Result<(), Halted> {
+        let halted = |source| Halted { report: Box::new(self.run.report()), source };
+        self.write_down().await.map_err(halted)
+    }
+
+    async fn write_down(&self) -> Result<(), journal::Error> {
+        let (journal, id, run) = (Arc::clone(&self.journal), self.id.clone(), self.run.clone());
+        blocking(move || journal.write(&id, &run)).await
+    }
+
+    /// Returns whether another process asked, through the journal, to stop the run.
+    async fn asked_elsewhere(&self) -> Option<Leaving> {
+        let (journal, id) = (Arc::clone(&self.journal), self.id.clone());
+        blocking(move || journal.asked_to_stop(&id)).await.ok().flatten()
+    }
+
+    async fn stop_with(&mut self, leaving: Option<Leaving>) -> Result<(), Halted> {
+        let Some(leaving) = leaving else { return Ok(()) };
+        self.run.cancel(leaving);
+        self.keep().await
+    }
+}
+
+/// Writing through to the disk takes milliseconds; other requests are served meanwhile.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, journal::Error> + Send + 'static,
+) -> Result<T, journal::Error> {
+    tokio::task::spawn_blocking(work).await.expect("the journal does not panic")
+}

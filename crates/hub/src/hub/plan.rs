@@ -1,0 +1,239 @@
+//! From a task in plain words to a plan of several steps, or to what is missing for one.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use toolyard_core::fill::{self, Form, Missing, Now, Wish};
+use toolyard_core::plan::{self, Choice, Duty, Plan, Splitting};
+use toolyard_core::route::{Decision, Intent};
+use toolyard_core::task::{Clause, Each, StandIn, clauses, stand_ins};
+use toolyard_core::tool::{Effect, Tool};
+
+use super::Hub;
+use crate::clock::now;
+use crate::config::Stance;
+use crate::jsonrpc::raw;
+use crate::live::Snapshot;
+use crate::routing::Wanted;
+
+/// What a task may use besides its words.
+#[derive(Clone, Copy, Debug)]
+pub struct Errand<'a> {
+    /// The task, and whose it is.
+    pub wanted: Wanted<'a>,
+    /// How readily it is taken apart.
+    pub splitting: Splitting,
+    /// Values that the caller knows.
+    pub given: &'a Map<String, Value>,
+    /// A result that the caller had before.
+    pub previous: Option<&'a Value>,
+}
+
+/// What became of a task.
+#[derive(Debug)]
+pub enum Planned {
+    /// It is one request.
+    Whole,
+    /// Nothing is sure enough for one of its requests.
+    Unsure(Doubt),
+    /// A value is missing that nobody has.
+    Incomplete(Lack),
+    /// It is a plan.
+    Ready(Prospect),
+}
+
+/// A request that may mean several tools.
+#[derive(Debug)]
+pub struct Doubt {
+    /// Its words.
+    pub words: String,
+    /// What it may mean.
+    pub decision: Arc<Decision>,
+    /// How sure the likeliest tool is.
+    pub confidence: f64,
+}
+
+/// Values that are missing.
+#[derive(Debug)]
+pub struct Lack {
+    /// The words of the request that needs them.
+    pub words: String,
+    /// The tool that needs them, by its position.
+    pub position: usize,
+    /// The values.
+    pub missing: Vec<Missing>,
+    /// How sure the plan is otherwise.
+    pub confidence: f64,
+}
+
+/// A plan, and how sure it is.
+#[derive(Debug)]
+pub struct Prospect {
+    /// The plan.
+    pub plan: Plan,
+    /// How likely its steps are right, as their geometric mean.
+    pub confidence: f64,
+    /// The steps of whose results one thing is meant.
+    pub single: Vec<String>,
+}
+
+/// A call that was never measured takes this long.
+const UNMEASURED_MS: u64 = 500;
+
+impl Hub {
+    /// Plans a task of several steps.
+    pub async fn plan(&self, snapshot: &Snapshot, errand: &Errand<'_>) -> Planned {
+        let task = errand.wanted.task;
+        let cut = clauses(task);
+        let is_several = |cut: &[Clause]| cut.len() > 1 || cut.iter().any(|it| it.each.is_some());
+        if !self.config().routing.enable_multi_tool || !is_several(&cut) {
+            return Planned::Whole;
+        }
+        let whole = self.decide(snapshot, &errand.wanted).await;
+        let alone = self.decide_each(snapshot, errand, &cut).await;
+        let seen: Vec<&Decision> = alone.iter().map(AsRef::as_ref).collect();
+        let settled = plan::settle(task, cut, (&seen, &whole), errand.splitting);
+        if !is_several(&settled) {
+            return Planned::Whole;
+        }
+        let decisions = self.decide_each(snapshot, errand, &settled).await;
+        let seen: Vec<&Decision> = decisions.iter().map(AsRef::as_ref).collect();
+        let chosen = plan::choose(&snapshot.catalog, &seen, &whole);
+        let threshold = self.config().routing.confidence_threshold;
+        let weakest = (0..chosen.len()).min_by(|a, b| sureness(chosen[*a]).total_cmp(&sureness(chosen[*b])));
+        let least = weakest.map_or(0.0, |at| sureness(chosen[at]));
+        match chosen.iter().copied().collect::<Option<Vec<Choice>>>() {
+            Some(choices) if least >= WEAKEST * threshold && together(&choices) >= threshold => {
+                self.draw(snapshot, errand, &settled, &choices)
+            }
+            _ => {
+                let at = weakest.unwrap_or_default();
+                let (words, decision) = (settled[at].words.clone(), Arc::clone(&decisions[at]));
+                Planned::Unsure(Doubt { words, decision, confidence: least })
+            }
+        }
+    }
+
+    async fn decide_each(
+        &self,
+        snapshot: &Snapshot,
+        errand: &Errand<'_>,
+        cut: &[Clause],
+    ) -> Vec<Arc<Decision>> {
+        let mut decisions = Vec::with_capacity(cut.len());
+        for at in 0..cut.len() {
+            let words = plan::spoken(cut, at);
+            decisions.push(self.decide(snapshot, &Wanted { task: &words, ..errand.wanted }).await);
+        }
+        decisions
+    }
+
+    fn draw(
+        &self,
+        snapshot: &Snapshot,
+        errand: &Errand<'_>,
+        clauses: &[Clause],
+        choices: &[Choice],
+    ) -> Planned {
+        let (tools, index) = (snapshot.catalog.tools(), snapshot.index());
+        let form = |position: usize| (&tools[position], Form::of(&tools[position]));
+        let forms: Vec<(&Tool, Form)> = choices.iter().map(|choice| form(choice.position)).collect();
+        let inverse = |choice: &Choice| plan::inverse(&snapshot.catalog, &index.knowledge, choice.position);
+        let inverses: Vec<Option<(&Tool, Form)>> =
+            choices.iter().map(|choice| inverse(choice).map(form)).collect();
+        let now = now();
+        let duty = |at: usize| {
+            let (clause, (tool, form), position) = (&clauses[at], &forms[at], choices[at].position);
+            let knowledge = index.knowledge.of(position);
+            let filling = filling(errand, clause, form, now);
+            let effect = match self.step_stance(snapshot, tool, (clause, &filling)) {
+                // What has to be confirmed is asked about like what destroys.
+                Stance::Ask => Effect::Destroy,
+                Stance::Allow | Stance::Deny => knowledge.effect,
+            };
+            let measured = self.measured(tool.id.as_str()).filter(|it| it.calls > 0);
+            Duty {
+                clause,
+                tool,
+                form,
+                action: knowledge.action,
+                effect,
+                filling,
+                estimate_ms: measured.map_or(UNMEASURED_MS, |it| it.latency_ms.max(1.0) as u64),
+                inverse: inverses[at].as_ref().map(|(tool, form)| (*tool, form)),
+            }
+        };
+        let duties: Vec<Duty<'_>> = (0..clauses.len()).map(duty).collect();
+        let confidence = together(choices);
+        match plan::draw(&plan_name(errand.wanted.task), &duties) {
+            Ok(plan) => {
+                let is_one = |(clause, _): &(&Clause, _)| means_one(clause);
+                let steps = clauses.iter().zip(plan.steps()).filter(is_one);
+                let single = steps.map(|(_, step)| step.name.clone()).collect();
+                Planned::Ready(Prospect { plan, confidence, single })
+            }
+            Err(gap) => Planned::Incomplete(Lack {
+                words: clauses[gap.at].words.clone(),
+                position: choices[gap.at].position,
+                missing: gap.missing,
+                confidence,
+            }),
+        }
+    }
+
+    /// Says whether a step may run, as far as its arguments are known before anything ran.
+    fn step_stance(
+        &self,
+        snapshot: &Snapshot,
+        tool: &Tool,
+        (clause, filling): (&Clause, &fill::Filling),
+    ) -> Stance {
+        let arguments: Map<String, Value> =
+            filling.arguments.iter().map(|it| (it.name.clone(), it.value.clone())).collect();
+        let intent = Intent::of(&clause.words);
+        self.judge(snapshot, tool, Some(&raw(&arguments)), Some(&intent)).stance
+    }
+}
+
+/// How much of the threshold the least sure step of a plan may miss when the others are surer.
+const WEAKEST: f64 = 0.75;
+
+fn sureness(choice: Option<Choice>) -> f64 {
+    choice.map_or(0.0, |choice| choice.confidence)
+}
+
+/// Returns how sure steps are together: the geometric mean, in which a weak one counts and a long plan is not punished.
+fn together(choices: &[Choice]) -> f64 {
+    let sum: f64 = choices.iter().map(|choice| choice.confidence.max(f64::MIN_POSITIVE).ln()).sum();
+    (sum / choices.len().max(1) as f64).exp()
+}
+
+/// Fills in what the words of one request say.
+fn filling(errand: &Errand<'_>, clause: &Clause, form: &Form, now: Now) -> fill::Filling {
+    let given: Map<String, Value> = errand
+        .given
+        .iter()
+        .filter(|(name, _)| form.schema_of(name).is_some())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let earlier: &[Value] = errand.previous.map_or(&[], std::slice::from_ref);
+    // Where the listed things belong shows when one of them stands in the words.
+    let words = match &clause.each {
+        Some(Each::Listed(items)) => format!("{} {}", clause.words, items.first().map_or("", String::as_str)),
+        Some(Each::Found) | None => clause.words.clone(),
+    };
+    fill::fill(form, &Wish { task: &words, given: &given, earlier, now })
+}
+
+/// Whether a request speaks of one thing of several: the latest, the first.
+fn means_one(clause: &Clause) -> bool {
+    const ONE: [&str; 6] = ["latest", "newest", "recent", "last", "first", "oldest"];
+    let is_said = clause.words.split_whitespace().any(|word| ONE.contains(&word.to_lowercase().as_str()));
+    let picks = stand_ins(&clause.words, clause.language);
+    is_said || picks.contains(&StandIn::First) || picks.contains(&StandIn::Last)
+}
+
+fn plan_name(task: &str) -> String {
+    let line = crate::routing::normalised(task);
+    if line.is_empty() { "task".to_owned() } else { line }
+}

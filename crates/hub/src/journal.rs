@@ -1,0 +1,272 @@
+//! Runs of workflows, written down before anything happens.
+//!
+//! Unlike the store, of which nothing is missed when it cannot be written, the journal fails loudly: what
+//! is not written is not done. Each write is on the disk when it returns.
+
+mod lease; // one hub at a time drives a run
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use toolyard_core::run::{Ending, Leaving, Run};
+
+pub use lease::Lease;
+
+/// Runs that are over and still kept.
+const KEPT: i64 = 500;
+
+/// Why something could not be written down or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database said no, as it does when the disk is full.
+    #[error("the journal of workflows at `{}` failed: {source}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The folder or the lock of a run cannot be used.
+    #[error("`{}` cannot be used for the journal of workflows: {source}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// What was written cannot be understood.
+    #[error("the run `{id}` cannot be read back: {why}")]
+    Unreadable {
+        /// The run.
+        id: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Where runs are written down; hubs on the same store share it.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    connection: Mutex<Option<Connection>>,
+}
+
+/// One run as it was written down.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Names the run.
+    pub id: String,
+    /// What its plan is called.
+    pub name: String,
+    /// When it was begun, in milliseconds since 1970.
+    pub begun_ms: u64,
+    /// When it was written the last time.
+    pub changed_ms: u64,
+    /// Tells the servers that it was begun with from others of the same names.
+    pub servers: String,
+    /// The run itself.
+    pub run: Run,
+}
+
+impl Journal {
+    /// Names the journal of a folder; it is opened when it is first used.
+    pub fn new(folder: &Path) -> Arc<Self> {
+        Arc::new(Self { folder: folder.to_owned(), connection: Mutex::default() })
+    }
+
+    /// Writes a new run down and returns what it is called, with the right to drive it.
+    pub fn begin(&self, run: &Run, servers: &str) -> Result<(String, Lease), Error> {
+        let id = fresh_id();
+        // Nobody else can know the name yet, so the lease is free.
+        let lease = self.lease(&id)?.ok_or_else(|| self.failed(rusqlite::Error::QueryReturnedNoRows))?;
+        let state = written(run);
+        self.with(|connection| {
+            connection.execute(
+                "INSERT INTO run (id, name, over, begun, changed, servers, state)
+                 VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5)",
+                params![id, run.plan().name(), signed(now_ms()), servers, state],
+            )?;
+            connection.execute(
+                "DELETE FROM run WHERE over = 1 AND id NOT IN
+                 (SELECT id FROM run WHERE over = 1 ORDER BY changed DESC LIMIT ?1)",
+                params![KEPT],
+            )
+        })?;
+        Ok((id, lease))
+    }
+
+    /// Writes down where a run is.
+    pub fn write(&self, id: &str, run: &Run) -> Result<(), Error> {
+        // What is unknown waits for a person, not for a hub.
+        let is_over = run.is_over();
+        let state = written(run);
+        let rows = self.with(|connection| {
+            connection
+                .prepare_cached("UPDATE run SET state = ?2, over = ?3, changed = ?4 WHERE id = ?1")?
+                .execute(params![id, state, is_over, signed(now_ms())])
+        })?;
+        if rows == 1 { Ok(()) } else { Err(self.failed(rusqlite::Error::QueryReturnedNoRows)) }
+    }
+
+    /// Returns the run that is called so, or whose name begins so when there is only one.
+    pub fn find(&self, id: &str) -> Result<Option<Kept>, Error> {
+        let sql = "SELECT id, name, begun, changed, servers, state FROM run
+                   WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2";
+        let rows = self.with(|connection| {
+            connection.prepare_cached(sql)?.query_map(params![id], raw_record)?.collect::<Result<Vec<_>, _>>()
+        })?;
+        let is_clear = rows.len() == 1 || rows.first().is_some_and(|row| row.id == id);
+        rows.into_iter().next().filter(|_| is_clear && !id.is_empty()).map(RawRecord::read).transpose()
+    }
+
+    /// Returns all runs, the newest first. One that cannot be read back is left out and logged.
+    pub fn list(&self) -> Result<Vec<Kept>, Error> {
+        let sql = "SELECT id, name, begun, changed, servers, state FROM run ORDER BY begun DESC, id";
+        self.records(sql)
+    }
+
+    /// Returns the runs that are not over, the oldest first.
+    pub fn unfinished(&self) -> Result<Vec<Kept>, Error> {
+        let sql =
+            "SELECT id, name, begun, changed, servers, state FROM run WHERE over = 0 ORDER BY begun, id";
+        self.records(sql)
+    }
+
+    /// Asks whoever drives a run to stop it.
+    pub fn ask_to_stop(&self, id: &str, leaving: Leaving) -> Result<(), Error> {
+        let word = serde_json::to_string(&leaving).expect("own types serialise");
+        self.with(|connection| {
+            connection.execute("UPDATE run SET stop = ?2 WHERE id = ?1", params![id, word])
+        })?;
+        Ok(())
+    }
+
+    /// Returns whether somebody asked to stop a run, and takes the wish away.
+    pub fn asked_to_stop(&self, id: &str) -> Result<Option<Leaving>, Error> {
+        let word: Option<String> = self.with(|connection| {
+            let sql = "SELECT stop FROM run WHERE id = ?1";
+            let word = connection.prepare_cached(sql)?.query_row(params![id], |row| row.get(0)).optional()?;
+            let word: Option<String> = word.flatten();
+            if word.is_some() {
+                connection.execute("UPDATE run SET stop = NULL WHERE id = ?1", params![id])?;
+            }
+            Ok(word)
+        })?;
+        Ok(word.and_then(|word| serde_json::from_str(&word).ok()))
+    }
+
+    /// Takes the right to drive a run; `None` when somebody else has it.
+    pub fn lease(&self, id: &str) -> Result<Option<Lease>, Error> {
+        Lease::take(&self.folder.join("runs"), id)
+    }
+
+    fn records(&self, sql: &str) -> Result<Vec<Kept>, Error> {
+        let rows = self.with(|connection| {
+            connection.prepare_cached(sql)?.query_map([], raw_record)?.collect::<Result<Vec<_>, _>>()
+        })?;
+        let read = |row: RawRecord| row.read().inspect_err(|err| tracing::warn!("{err}")).ok();
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let mut guard = self.connection.lock().expect("no holder panics");
+        if guard.is_none() {
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+            made.map_err(|source| Error::File { path: self.folder.clone(), source })?;
+            *guard = Some(connect(&self.path()).map_err(|source| self.failed(source))?);
+        }
+        let connection = guard.as_ref().expect("it was opened above");
+        work(connection).map_err(|source| self.failed(source))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join("workflows.db")
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> Error {
+        Error::Database { path: self.path(), source }
+    }
+}
+
+/// A file of its own: the store is put aside when it is damaged, and is not written through to the disk.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         CREATE TABLE IF NOT EXISTS run (
+             id TEXT PRIMARY KEY, name TEXT NOT NULL, over INTEGER NOT NULL, begun INTEGER NOT NULL,
+             changed INTEGER NOT NULL, servers TEXT NOT NULL, stop TEXT, state TEXT NOT NULL);",
+    )?;
+    Ok(connection)
+}
+
+struct RawRecord {
+    id: String,
+    name: String,
+    begun: i64,
+    changed: i64,
+    servers: String,
+    state: String,
+}
+
+fn raw_record(row: &Row<'_>) -> rusqlite::Result<RawRecord> {
+    Ok(RawRecord {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        begun: row.get(2)?,
+        changed: row.get(3)?,
+        servers: row.get(4)?,
+        state: row.get(5)?,
+    })
+}
+
+impl RawRecord {
+    fn read(self) -> Result<Kept, Error> {
+        let Self { id, name, begun, changed, servers, state } = self;
+        let run: Run = match serde_json::from_str(&state) {
+            Ok(run) => run,
+            Err(err) => return Err(Error::Unreadable { id, why: err.to_string() }),
+        };
+        let unsigned = |ms: i64| u64::try_from(ms).unwrap_or_default();
+        Ok(Kept { id, name, begun_ms: unsigned(begun), changed_ms: unsigned(changed), servers, run })
+    }
+}
+
+impl Kept {
+    /// Returns how the run ended, or that it did not yet.
+    pub fn ending(&self) -> Ending {
+        self.run.report().ending
+    }
+}
+
+fn written(run: &Run) -> String {
+    serde_json::to_string(run).expect("own types serialise")
+}
+
+fn signed(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}
+
+/// Returns the time as runs count it: a clock that goes on while no hub runs.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Short enough to be typed, and long enough that no two runs of one store meet.
+fn fresh_id() -> String {
+    let mut bytes = [0; 5];
+    // Without randomness the clock still tells runs apart that one person starts.
+    if getrandom::fill(&mut bytes).is_err() {
+        bytes.copy_from_slice(&now_ms().to_be_bytes()[3..]);
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

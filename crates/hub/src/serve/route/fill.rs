@@ -1,0 +1,124 @@
+//! Arguments from the words of a task, and what is done about those that are missing or doubtful.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use toolyard_core::fill::{Argument, Filling, Form, Missing, Source, Wish, fill};
+use toolyard_core::tool::{Effect, Tool};
+
+use super::form::{self, Answered};
+use super::{Aside, Chosen, Course};
+use crate::clock;
+use crate::jsonrpc::{Fields, raw};
+
+/// Arguments of a call, with what they were made of.
+#[derive(Debug, Default)]
+pub(super) struct Filled {
+    /// What was found beside what the caller gave.
+    pub(super) found: Vec<Argument>,
+    pub(super) missing: Vec<Missing>,
+    /// What was found for something that is missing, and is not sure enough.
+    pub(super) guesses: Vec<Argument>,
+}
+
+impl Filled {
+    pub(super) fn missing_names(&self) -> Vec<&str> {
+        self.missing.iter().map(|it| it.name.as_str()).collect()
+    }
+
+    /// Says where each value comes from, shortly.
+    pub(super) fn sources(&self) -> Vec<Value> {
+        let told = |it: &Argument| json!({ "name": it.name, "value": it.value, "source": it.source, "confidence": super::reply::rounded(it.confidence) });
+        self.found.iter().map(told).collect()
+    }
+}
+
+impl Course {
+    /// Adds to a call what the task and an earlier result say.
+    pub(super) fn fill(&self, chosen: &mut Chosen, aside: &Aside) -> Filled {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        let given: Map<String, Value> = chosen
+            .arguments
+            .as_deref()
+            .and_then(|given| serde_json::from_str(given.get()).ok())
+            .unwrap_or_default();
+        let form = Form::of(tool);
+        // A name says which tool is meant, and nothing about its arguments.
+        let task = if self.visible(aside.task.trim()).is_some() { "" } else { aside.task.as_str() };
+        let earlier: Vec<Value> =
+            self.asked.previous_result.iter().map(|it| Value::String(it.clone())).collect();
+        let wish = Wish { task, given: &given, earlier: &earlier, now: clock::now() };
+        let Filling { arguments, mut missing } = fill(&form, &wish);
+        let mut filled = Filled::default();
+        let effect = self.snapshot.index().knowledge.of(chosen.position).effect;
+        for argument in arguments.into_iter().filter(|it| it.source != Source::Given) {
+            if effect == Effect::Read || !argument.is_doubtful() {
+                filled.found.push(argument);
+            } else if form.required().any(|name| name == argument.name) {
+                // A mistake would stay, so what is not sure is asked for.
+                let field = form.of_parameter(&argument.name).next();
+                missing.extend(field.map(|field| field.missing()));
+                filled.guesses.push(argument);
+            }
+        }
+        filled.missing = missing;
+        if !filled.found.is_empty() {
+            // What the caller gave stays as it was written.
+            let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
+            for argument in &filled.found {
+                whole.set(&argument.name, raw(&argument.value));
+            }
+            chosen.arguments = Some(raw(&whole));
+        }
+        filled
+    }
+
+    /// Asks for what is missing: with a form where the client shows forms, or else with a text and a handle.
+    pub(super) async fn complete(&self, mut chosen: Chosen, filled: Filled, aside: Aside) -> Box<RawValue> {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        let Some(schema) = form::values(&filled.missing, &filled.guesses) else {
+            return self.incomplete(chosen, &filled, &aside);
+        };
+        let question = question(tool, &filled);
+        match form::put(&self.caller, &question, &schema).await {
+            Answered::With(content) => {
+                let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
+                for missing in &filled.missing {
+                    if let Some(value) = content.get(&missing.name).filter(|it| it.get() != "null") {
+                        whole.set(&missing.name, value.to_owned());
+                    }
+                }
+                chosen.arguments = Some(raw(&whole));
+                let is_whole = filled.missing.iter().all(|it| whole.get(&it.name).is_some());
+                let arguments: Map<String, Value> =
+                    serde_json::from_str(raw(&whole).get()).unwrap_or_default();
+                if !is_whole || !Form::of(tool).admits(&arguments) {
+                    return self.incomplete(chosen, &filled, &aside);
+                }
+                self.go(chosen, filled, aside).await
+            }
+            Answered::Declined | Answered::Not => self.incomplete(chosen, &filled, &aside),
+        }
+    }
+}
+
+/// The one question for everything that is missing.
+pub(super) fn question(tool: &Tool, filled: &Filled) -> String {
+    let asked = |missing: &Missing| {
+        let guess =
+            filled.guesses.iter().find(|it| it.name == missing.name).map(|it| format!(" ({}?)", it.value));
+        let choices: Vec<String> = missing
+            .choices
+            .iter()
+            .take(12)
+            .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned))
+            .collect();
+        let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
+        format!("`{}`{}", missing.name, guess.unwrap_or(choices))
+    };
+    let names: Vec<String> = filled.missing.iter().take(8).map(asked).collect();
+    let listed = match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    };
+    format!("What is {listed} for {}?", tool.id.as_str())
+}

@@ -1,0 +1,275 @@
+//! Tasks of several steps: planned, confirmed where something is destroyed, run, and reported.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use toolyard_core::plan::{Plan, Splitting};
+use toolyard_core::run::{Asked as Question, Confirmation, Ending, Report, Upshot};
+
+use super::form::{self, Answered};
+use super::input::{Mode, Steps};
+use super::reply::{self, Reply, shortened};
+use super::{Aside, Course, conversation};
+use crate::caller::Wording;
+use crate::hub::{Doubt, Errand, Execution, Lack, NotTaken, Pause, Planned, Prospect, question};
+use crate::seal::digest;
+
+/// What the handle of a confirmation is sealed for.
+const PURPOSE: &str = "workflow confirmation";
+/// Time for a person to make up their mind.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What a confirmation holds: its number, the run, the question, how sure the plan was, the steps of which one
+/// thing is meant, and a digest of whom it is for.
+type Bound = (u64, String, String, f64, Vec<String>, String);
+
+/// A plan on its way, with what its answer needs to know.
+struct Journey<'a> {
+    confidence: f64,
+    single: &'a [String],
+}
+
+impl Course {
+    /// Does a task that has several steps; `None` where it has one.
+    pub(super) async fn several(&self, aside: &mut Aside) -> Option<Box<RawValue>> {
+        let splitting = match self.asked.steps {
+            Steps::Whole => return None,
+            Steps::Split => Splitting::Bold,
+            Steps::Unsaid => Splitting::Careful,
+        };
+        let given = self.asked.arguments.as_deref().and_then(|given| serde_json::from_str(given.get()).ok());
+        let given: Map<String, Value> = given.unwrap_or_default();
+        let previous = self.asked.previous_result.as_deref().map(|text| {
+            let is_data = text.trim_start().starts_with(['{', '[']);
+            is_data.then(|| serde_json::from_str(text).ok()).flatten().unwrap_or_else(|| Value::from(text))
+        });
+        let task = aside.task.clone();
+        let planned = self
+            .wanting(&task, async |wanted| {
+                let errand = Errand { wanted, splitting, given: &given, previous: previous.as_ref() };
+                self.reception.hub.plan(&self.snapshot, &errand).await
+            })
+            .await;
+        match planned {
+            Planned::Whole => None,
+            Planned::Unsure(doubt) => Some(self.unsure(&doubt, aside)),
+            Planned::Incomplete(lack) => Some(self.lacking(&lack, aside)),
+            Planned::Ready(prospect) if self.asked.mode == Mode::DryRun => {
+                Some(self.foreseen(&prospect, aside))
+            }
+            Planned::Ready(Prospect { plan, confidence, single }) => {
+                let journey = Journey { confidence, single: &single };
+                match self.reception.hub.begin(plan).await {
+                    Ok(execution) => Some(self.drive(execution, &journey, aside).await),
+                    Err(err) => Some(self.failed(&err.to_string(), confidence, &[], aside)),
+                }
+            }
+        }
+    }
+
+    /// Asks which tool one of the steps means.
+    fn unsure(&self, doubt: &Doubt, aside: &mut Aside) -> Box<RawValue> {
+        let words = shortened(&doubt.words, 200);
+        aside.decision = Some(Arc::clone(&doubt.decision));
+        let offered = self.offered(&doubt.decision);
+        let text = match offered.as_slice() {
+            [] => format!("No tool here fits the step “{words}”. How could it be done?"),
+            _ => format!("Which tool is meant by the step “{words}”?"),
+        };
+        self.question(&text, &offered, (None, doubt.confidence), aside)
+    }
+
+    /// Asks for the values that nobody has, before anything runs.
+    fn lacking(&self, lack: &Lack, aside: &Aside) -> Box<RawValue> {
+        let tool = &self.snapshot.catalog.tools()[lack.position];
+        let id = tool.id.as_str();
+        let names: Vec<&str> = lack.missing.iter().map(|it| it.name.as_str()).collect();
+        let named: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let words = shortened(&lack.words, 200);
+        let text = format!("What is {} for the step “{words}” ({id})?", named.join(" and "));
+        let mut reply = Reply::new(&[], lack.confidence);
+        reply.set("alternatives", &json!([]));
+        reply.set("needsClarification", &true);
+        reply.set("clarificationQuestion", &text);
+        reply.set("tool", &id);
+        reply.set("missing", &names);
+        reply.set("inputSchema", &reply::schema(tool));
+        reply.say(&text);
+        reply.say(
+            "Nothing was run. Call smart_route with the same task, options and context {\"arguments\": {…}}.",
+        );
+        self.close(reply, aside)
+    }
+
+    /// Shows a plan without running it.
+    fn foreseen(&self, prospect: &Prospect, aside: &Aside) -> Box<RawValue> {
+        let plan = &prospect.plan;
+        let mut reply = Reply::new(&[], prospect.confidence);
+        reply.set("alternatives", &json!([]));
+        reply.set("needsClarification", &false);
+        reply.set("workflowSteps", &plan.steps().len());
+        reply.set("estimatedDurationMs", &plan.estimate_ms());
+        reply.set("plan", plan);
+        reply.say(&format!("Would run:\n{}", plan.render()));
+        self.close(reply, aside)
+    }
+
+    /// Drives a run to its end, or to a question that only a handle can answer.
+    async fn drive(&self, mut execution: Execution, journey: &Journey<'_>, aside: &Aside) -> Box<RawValue> {
+        let hub = &self.reception.hub;
+        // What the servers ask meanwhile is asked within this call, whatever the era of the client.
+        let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
+        loop {
+            let asked = match execution.drive(hub, &caller, &mut |_| {}).await {
+                Ok(Pause::Over(report)) => return self.told(execution.run().plan(), &report, journey, aside),
+                Ok(Pause::Asked(asked)) => asked,
+                Err(halted) => {
+                    let mut reply = self.reported(execution.run().plan(), &halted.report, journey);
+                    reply.fail(&halted.to_string());
+                    return self.close(reply, aside);
+                }
+            };
+            let text = said(execution.run().plan(), &asked);
+            let answered = match form::put(&self.caller, &text, &form::consent()).await {
+                Answered::With(content) if content.read("confirm") == Some(true) => {
+                    execution.agree(&asked.digest)
+                }
+                Answered::With(_) | Answered::Declined => execution.decline(&asked.digest),
+                Answered::Not => return self.unconfirmed_run(&execution.id, (&asked, &text), journey, aside),
+            };
+            if let Err(stale) = answered {
+                return self.failed(&stale.to_string(), journey.confidence, &[], aside);
+            }
+        }
+    }
+
+    /// Answers with the handle that confirms what a run asks.
+    fn unconfirmed_run(
+        &self,
+        id: &str,
+        (asked, text): (&Confirmation, &str),
+        journey: &Journey<'_>,
+        aside: &Aside,
+    ) -> Box<RawValue> {
+        let number = getrandom::u64().expect("the system has randomness");
+        let owner = digest(&[&self.caller.principal, id, &asked.digest]);
+        let (id, question) = (id.to_owned(), asked.digest.clone());
+        let bound: Bound = (number, id, question, journey.confidence, journey.single.to_vec(), owner);
+        let handle = self.reception.hub.seal.close(PURPOSE, &bound, PATIENCE);
+        let mut reply = Reply::new(&[], journey.confidence);
+        reply.set("alternatives", &json!([]));
+        reply.set("needsClarification", &true);
+        reply.set("clarificationQuestion", &text);
+        reply.set("confirm", &handle);
+        reply.say(text);
+        reply.say(&format!(
+            "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\"}}."
+        ));
+        self.close(reply, aside)
+    }
+
+    /// Goes on with a run that a handle confirms; `None` where the handle is not for a run.
+    pub(super) async fn confirmed_run(&self, handle: &str, aside: &Aside) -> Option<Box<RawValue>> {
+        let hub = &self.reception.hub;
+        let (number, id, asked, confidence, single, owner) = hub.seal.reopen::<Bound>(PURPOSE, handle)?;
+        let refused = |why: &str| Some(self.failed(why, confidence, &[], aside));
+        if owner != digest(&[&self.caller.principal, &id, &asked]) {
+            return refused("the confirmation is for somebody else");
+        }
+        if !hub.spend(number, PATIENCE) {
+            return refused("the confirmation was used already; it counts once");
+        }
+        let mut execution = match hub.take_up(&id).await {
+            Ok(execution) => execution,
+            Err(err @ (NotTaken::Missing(_) | NotTaken::Driven(_) | NotTaken::Journal(_))) => {
+                return refused(&err.to_string());
+            }
+        };
+        if let Err(stale) = execution.agree(&asked) {
+            return refused(&stale.to_string());
+        }
+        Some(self.drive(execution, &Journey { confidence, single: &single }, aside).await)
+    }
+
+    /// Tells what became of a run that is over.
+    fn told(&self, plan: &Plan, report: &Report, journey: &Journey<'_>, aside: &Aside) -> Box<RawValue> {
+        let mut reply = self.reported(plan, report, journey);
+        if report.ending != Ending::Completed {
+            reply.fail(&report.sentence());
+        }
+        if let Some(conversation) = conversation(&self.caller, self.asked.session.as_deref()) {
+            for step in plan.steps().iter().filter(|step| ran(report, &step.name)) {
+                self.reception.hub.note_use(&conversation, step.tool.as_str());
+            }
+        }
+        self.close(reply, aside)
+    }
+
+    fn reported(&self, plan: &Plan, report: &Report, journey: &Journey<'_>) -> Reply {
+        let steps = plan.steps().iter().filter(|step| ran(report, &step.name));
+        let executed: Vec<&str> = steps.map(|step| step.tool.as_str()).collect();
+        let mut result = Map::new();
+        for step in plan.steps() {
+            if let Some(output) = report.outputs.get(&step.name) {
+                let is_one = journey.single.contains(&step.name);
+                result.insert(step.name.clone(), thing(&step.name, output, is_one));
+            }
+        }
+        let mut reply = Reply::with_result(&Value::Object(result), &executed, journey.confidence);
+        reply.set("needsClarification", &false);
+        reply.set("workflowSteps", &plan.steps().len());
+        reply.say(&format!("[{}, confidence {:.2}]", executed.join(", "), journey.confidence));
+        if report.ending != Ending::Completed {
+            reply.set("steps", &report.accounts);
+            reply.set("advice", &report.advice);
+            reply.say(&report.words());
+        }
+        reply
+    }
+}
+
+/// Whether a call of a step was made and may have had an effect.
+fn ran(report: &Report, step: &str) -> bool {
+    let made = [Upshot::Done, Upshot::Undone, Upshot::NotUndone, Upshot::Unknown, Upshot::Failed];
+    report.accounts.iter().any(|account| account.step == step && made.contains(&account.fate))
+}
+
+/// Takes the wrapping off a result that is named after what it wraps: of `commits`, a `commit` is one.
+fn thing(name: &str, output: &Value, is_one: bool) -> Value {
+    let bare = |word: &str| word.trim_end_matches('s').to_lowercase();
+    let only =
+        output.as_object().filter(|members| members.len() == 1).and_then(|members| members.iter().next());
+    let inner = only.filter(|(key, _)| bare(key) == bare(name)).map_or(output, |(_, inner)| inner);
+    let is_singular = !name.ends_with('s');
+    match inner.as_array() {
+        Some(items) if is_singular && (is_one || items.len() == 1) => {
+            items.first().cloned().unwrap_or_default()
+        }
+        Some(_) | None => inner.clone(),
+    }
+}
+
+/// Says what a person is asked to agree to; where that is the plan, it is shown.
+fn said(plan: &Plan, asked: &Confirmation) -> String {
+    match asked.asked {
+        Question::Plan => format!("{}\n{}", question(asked), plan.render()),
+        Question::Calls(_) | Question::Undo(_) => question(asked),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_a_result_is_what_its_name_says() {
+        let commits = json!({"commits": [{"sha": "a"}, {"sha": "b"}]});
+        assert_eq!(thing("commit", &commits, true), json!({"sha": "a"}));
+        assert_eq!(thing("commit", &commits, false), commits["commits"]);
+        assert_eq!(thing("commits", &commits, true), commits["commits"]);
+        assert_eq!(thing("note", &json!({"number": 1}), false), json!({"number": 1}));
+        assert_eq!(thing("note", &json!(["a.md"]), false), json!("a.md"));
+    }
+}
