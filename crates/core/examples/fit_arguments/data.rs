@@ -1,7 +1,7 @@
 //! Requests whose calls are known.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -22,7 +22,7 @@ pub(crate) struct Case {
 /// Dialogues about the same few tools are enough in this number.
 const MOST_DIALOGUES: usize = 2500;
 
-pub(crate) fn load(train: &Path, catalogs: &Path) -> Vec<Case> {
+pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path) -> Vec<Case> {
     let mut tools: HashMap<String, Value> = HashMap::new();
     for tool in lines(&catalogs.join("mcp_registries.jsonl.gz")) {
         tools.insert(format!("written:{}", text(&tool["id"])), tool);
@@ -33,7 +33,8 @@ pub(crate) fn load(train: &Path, catalogs: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut catalog: Vec<&String> = tools.keys().filter(|id| id.starts_with("written:")).collect();
     catalog.sort();
-    for line in lines(&train.join("written_calls.jsonl.gz")) {
+    let written = [train.join("written_calls.jsonl.gz"), training.join("data/calls.jsonl")];
+    for line in written.iter().flat_map(|path| lines(path)) {
         cases.extend(case(&tools, "written", text(&line["tool"]), (&line["text"], &line["arguments"])));
     }
     let mut dialogues = 0;
@@ -92,8 +93,9 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn lines(path: &Path) -> impl Iterator<Item = Value> {
+fn lines(path: &Path) -> impl Iterator<Item = Value> + use<> {
     let file = std::fs::File::open(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
-    let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.expect("readable data")).expect("JSON on each line"))
+    let is_packed = path.extension().is_some_and(|it| it == "gz");
+    let read: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    BufReader::new(read).lines().map(|line| serde_json::from_str(&line.expect("readable data")).expect("JSON on each line"))
 }

@@ -1,7 +1,8 @@
 //! Fits the weights of arguments to requests whose calls are known, and writes `data/arguments.tsv`.
 //!
-//! Run it with `cargo run --release -p toolyard-core --example fit_arguments -- TRAIN CATALOGS`, where TRAIN
-//! holds `written_calls.jsonl.gz`, `calls.jsonl.gz` and `tools.jsonl.gz`, and CATALOGS `mcp_registries.jsonl.gz`.
+//! Run it with `cargo run --release -p toolyard-core --example fit_arguments -- TRAIN CATALOGS TRAINING`,
+//! where TRAIN holds `written_calls.jsonl.gz`, `calls.jsonl.gz` and `tools.jsonl.gz`, CATALOGS
+//! `mcp_registries.jsonl.gz`, and TRAINING is the folder `training` of this repository.
 //! A quarter of the tools is held out: first the weights are fitted without them and measured on them, beside
 //! the rules alone (`rules.tsv`); then they are fitted on everything and written.
 
@@ -23,8 +24,8 @@ use toolyard_core::fill::Scales;
 fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
     let mut next = |what: &str| paths.next().unwrap_or_else(|| panic!("{what} is the next argument"));
-    let (train, catalogs) = (next("TRAIN"), next("CATALOGS"));
-    let cases = data::load(&train, &catalogs);
+    let (train, catalogs, training) = (next("TRAIN"), next("CATALOGS"), next("TRAINING"));
+    let cases = data::load(&train, &catalogs, &training);
     let (held, kept): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.is_held_out);
     println!("{} requests to fit on, {} to measure on", kept.len(), held.len());
     measure::report("rules", &held, &Scales::parse(include_str!("rules.tsv")));

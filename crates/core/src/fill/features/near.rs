@@ -85,7 +85,7 @@ impl Setting<'_> {
         if nearest == "none" {
             sink.add(&["cue", "none", self.kind]);
         }
-        let ahead = before(1).map_or("^", |it| it.lower.as_str());
+        let ahead = before(1).map_or("^", |it| spoken(&it.lower));
         sink.add(&["cue-by", nearest, ahead]);
         let behind_role = role_name(page, Some(tokens.end));
         sink.add(&["cue-like", nearest, shape, behind_role]);
