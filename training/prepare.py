@@ -17,6 +17,8 @@ from pathlib import Path
 from text import digest, is_set_aside, normalised, words
 
 HERE = Path(__file__).resolve().parent
+# What the weights of routing and of arguments are fitted on, which an encoder must not know.
+NOT_TRAINED_ON = {"fresh", "calls"}
 MANY_TOOLS = {"seal_tools", "api_bank_train", "apibench", "hammerbench", "bfcl", "toolbench_g1_10k"}
 
 
@@ -176,6 +178,8 @@ def read_requests(args, index, forbidden):
         if row["dataset"] != "toolbench_sambanova" or "[button]" not in text:
             add(row["dataset"], (row["dataset"], row["tool"]), text, "public", "en", aside=is_set_aside(row["query"]))
     for path in sorted(args.data.glob("*.jsonl")):
+        if path.stem in NOT_TRAINED_ON:
+            continue
         for row in lines(path):
             if "tool" not in row:
                 continue

@@ -8,6 +8,7 @@ mod assembly; //  fields become arguments
 mod ballot; //    which values the fields get
 mod candidate; // which values a field could have
 mod check; //     whether a value fits a schema
+mod end; //       the two ends of a range or a way
 mod features; //  what speaks for a value
 mod form; //      a schema as the fields that can be filled in
 mod format; //    texts that have a form
@@ -26,6 +27,7 @@ use serde_json::{Map, Value};
 
 pub use alike::alike;
 pub use ballot::{Ballot, ballots};
+pub use check::is_of_type;
 pub use form::{Field, Form};
 pub use result::{Discovery, Which, each_of_result, from_result};
 pub use weights::Scales;

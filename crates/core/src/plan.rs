@@ -183,6 +183,28 @@ impl Plan {
 }
 
 impl Step {
+    /// One call that always runs, is tried once, and is not taken back; it may be sent twice if it only reads.
+    pub fn new(
+        name: impl Into<String>,
+        tool: ToolId,
+        effect: Effect,
+        arguments: BTreeMap<String, Input>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            tool,
+            effect,
+            repeatable: effect == Effect::Read,
+            arguments,
+            after: Vec::new(),
+            each: None,
+            when: None,
+            retries: 0,
+            undo: None,
+            estimate_ms: 0,
+        }
+    }
+
     /// Returns the names of the steps that must be over before this one, each once, in order of mention.
     pub fn needs(&self) -> Vec<&str> {
         let mut needs = self.uses();

@@ -170,7 +170,10 @@ pub fn route(
     }
     // What may be too vague to act on cannot be sure.
     let confidence = judgement.right.min(1.0 - judgement.vague);
-    let verdict = verdict(catalog, &comparison.intent, judgement, &candidates, rules);
+    let mut verdict = verdict(catalog, &comparison.intent, judgement, &candidates, rules);
+    if verdict == Verdict::Act && removes_nothing(index, &candidates, &comparison.intent) {
+        verdict = Verdict::Ask(Inquiry::about(catalog, &comparison.intent, judgement, &candidates));
+    }
     Decision { intent: comparison.intent, verdict, confidence, counts, judgement, candidates }
 }
 
@@ -213,6 +216,15 @@ pub fn destroys(index: &Index, position: usize, intent: &Intent) -> bool {
         Effect::Write => intent.action == Action::Delete,
         Effect::Read => false,
     }
+}
+
+/// Whether something is to be removed and the first candidate only reads: it cannot be what was meant.
+fn removes_nothing(index: &Index, candidates: &[Candidate], intent: &Intent) -> bool {
+    let reads = |first: &Candidate| {
+        let known = index.knowledge.of(first.position);
+        known.effect == Effect::Read && known.action != Action::Delete
+    };
+    intent.action == Action::Delete && candidates.first().is_some_and(reads)
 }
 
 fn rank(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {

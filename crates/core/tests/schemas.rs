@@ -150,7 +150,7 @@ fn filled(form: &Form, task: &str, given: &Map<String, Value>, earlier: &[Value]
 
 fn form(tool: &Value) -> Form {
     let text = |key: &str| tool[key].as_str().unwrap_or_default();
-    Form::new(&format!("{} {}", text("name"), text("description")), tool["inputSchema"].clone())
+    Form::new((text("name"), text("description")), tool["inputSchema"].clone())
 }
 
 fn tools() -> Vec<Value> {

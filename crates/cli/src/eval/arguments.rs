@@ -42,7 +42,7 @@ impl Arguments {
     fn add(&mut self, collection: &Collection, case: &Case, call: &Call) {
         let tool = &collection.tools[call.tool];
         let described = tool.definition["description"].as_str().unwrap_or_default();
-        let form = Form::new(&format!("{} {described}", tool.name), tool.definition["inputSchema"].clone());
+        let form = Form::new((&tool.name, described), tool.definition["inputSchema"].clone());
         let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
         let wish = Wish { task: &case.task, given: &Map::new(), earlier: &[], now };
         let filling = fill(&form, &wish);

@@ -102,7 +102,6 @@ async fn r19_everyday_requests_find_their_tools() {
 }
 
 #[tokio::test]
-#[ignore = "14 of 66 are asked about and 13 may be; `cargo nextest run -p toolyard --run-ignored all -E 'test(r19_few)'` shows which"]
 async fn r19_few_everyday_requests_are_asked_about() {
     let (_, asked, _, report) = judged().await;
     assert!(asked < 0.2, "{report}");

@@ -31,6 +31,8 @@ pub(crate) struct Server {
     pub(crate) name: String,
     pub(crate) tools: Vec<Box<RawValue>>,
     pub(crate) requests: Vec<usize>,
+    /// Requests that no encoder was trained on, whatever it knows of the server.
+    pub(crate) fresh: Vec<usize>,
     /// Whether the library knows it.
     pub(crate) is_known: bool,
     /// Whether no encoder was trained on its requests.
@@ -90,6 +92,9 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
     let listed: Vec<Listed> = read(&catalogs.join("mcp_registries.jsonl.gz"));
     let mut written: Vec<Written> = read(&train.join("written.jsonl.gz"));
     written.extend(read::<Written>(&training.join("data/requests.jsonl")));
+    let fresh: Vec<Written> = read(&training.join("data/fresh.jsonl"));
+    let fresh_texts: HashSet<String> = fresh.iter().map(|request| request.text.clone()).collect();
+    written.extend(fresh);
     written.retain(|request| !measured.contains(&plain(&request.text)));
     let mut by_server: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for tool in listed {
@@ -136,12 +141,17 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
             seen.entry((*tool).to_owned()).or_default().push(at);
         }
         sizes.push(names.len());
-        let mut requests = Vec::new();
+        let (mut requests, mut fresh) = (Vec::new(), Vec::new());
         for tool in tools {
             for request in requests_of.get(tool.id.as_str()).into_iter().flatten() {
-                let text = format!("{} {}", tool.name, lead(tool.description.as_deref().unwrap_or_default()));
-                data.pairs[at % 2].push(Pair { request: request.text.clone(), tool: text });
-                requests.push(data.requests.len());
+                if fresh_texts.contains(&request.text) {
+                    fresh.push(data.requests.len());
+                } else {
+                    let about = lead(tool.description.as_deref().unwrap_or_default());
+                    let text = format!("{} {about}", tool.name);
+                    data.pairs[at % 2].push(Pair { request: request.text.clone(), tool: text });
+                    requests.push(data.requests.len());
+                }
                 data.requests.push(Request {
                     text: request.text.clone(),
                     tool: tool.name.clone(),
@@ -153,6 +163,7 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
             name,
             tools: tools.iter().map(definition).collect(),
             requests,
+            fresh,
             is_known: false,
             is_held_out: false,
         });
@@ -213,6 +224,7 @@ fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
             name: listed.server.clone(),
             tools: vec![definition(&listed)],
             requests: Vec::new(),
+            fresh: Vec::new(),
             is_known: false,
             is_held_out: false,
         };

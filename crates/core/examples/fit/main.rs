@@ -5,7 +5,10 @@
 //! folder `training` of this repository; requests that occur under MEASURED are left out. Hubs
 //! are drawn from the servers of public registries, and every request is routed in some of them: in hubs that
 //! have its tool, and in hubs that have not. With TOOLYARD_ENCODER set to the file of an encoder, the weights
-//! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`).
+//! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`). With
+//! TOOLYARD_SHIPPED set as well, to an encoder that was trained on everything, the ranking stays as it is and
+//! only the confidence that a tool is right is fitted: mostly on what the one encoder does not know, partly on fresh requests
+//! (`training/data/fresh.jsonl`) for what the other one knows, as people have some of both.
 
 #![expect(
     clippy::disallowed_methods,
@@ -21,19 +24,24 @@ mod sample;
 use std::path::PathBuf;
 
 use toolyard_core::lexicon::Related;
-use toolyard_core::route::{Signal, Table, Weights};
+use toolyard_core::route::{Signal, Table, Traits, Weights};
 
 use learn::{Answer, Choice};
 use sample::{Encoding, Hub, SetHub};
 
 const RANKING_HUBS: u64 = 36;
 const JUDGING_HUBS: u64 = 24;
+/// Hubs of servers that the shipped encoder knows: people have more of the others.
+const KNOWN_HUBS: u64 = 8;
 
 fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
     let mut next = |what: &str| paths.next().unwrap_or_else(|| panic!("{what} is the next argument"));
     let (train, catalogs, training) = (next("TRAIN"), next("CATALOGS"), next("TRAINING"));
-    let encoding = std::env::var_os("TOOLYARD_ENCODER").map(|path| Encoding::open(&PathBuf::from(path)));
+    let open = |name: &str, knows_all: bool| {
+        std::env::var_os(name).map(|path| Encoding::open(&PathBuf::from(path), knows_all))
+    };
+    let (encoding, shipped) = (open("TOOLYARD_ENCODER", false), open("TOOLYARD_SHIPPED", true));
     let measured = data::measured(&paths.collect::<Vec<_>>());
     let data = data::load(&train, &catalogs, &training, &measured);
     let known: Vec<_> = data.servers.iter().filter(|server| server.is_known).collect();
@@ -51,9 +59,17 @@ fn main() {
         related
     });
     let mut weights = Weights::builtin().clone();
-    match &encoding {
-        None => weights.words = fit(&data, &halves, None),
-        Some(encoding) => weights.sense = fit(&data, &halves, Some(encoding)),
+    match (&encoding, &shipped) {
+        (None, _) => weights.words = fit(&data, &halves, None),
+        (Some(encoding), None) => weights.sense = fit(&data, &halves, Some(encoding)),
+        (Some(encoding), Some(shipped)) => {
+            let mut all = answers(&data, &halves, (Some(encoding), JUDGING_HUBS), &weights);
+            all.extend(answers(&data, &halves, (Some(shipped), KNOWN_HUBS), &weights));
+            // What an encoder was trained on is near whatever is asked, so that nothing seems not to fit.
+            let judgements = judged(&all);
+            let right = judgements.iter().find(|(name, _)| *name == "right").expect("it is fitted");
+            weights.sense = weights.sense.judging(&[*right]);
+        }
     }
     if encoding.is_none() {
         let all = relate::learn(even.iter().chain(odd).chain(public));
@@ -106,17 +122,30 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
 
     let table = Table::new(&weights, &[]);
     let ranking = Weights { words: table.clone(), sense: table };
-    // The requests of public sets say more than people do: a confidence fitted on them would be too high.
-    let answers: Vec<Answer> = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + JUDGING_HUBS)
-        .iter()
-        .flat_map(|hub| hub.answers(&ranking))
-        .collect();
+    Table::new(&weights, &judged(&answers(data, halves, (encoding, JUDGING_HUBS), &ranking)))
+}
+
+fn judged(answers: &[Answer]) -> Vec<(&'static str, Traits)> {
+    let judgements = learn::judge(answers);
+    learn::report_judgements(answers, &judgements);
+    judgements
+}
+
+/// What is decided in hubs that nothing was ranked in.
+///
+/// The requests of public sets say more than people do: a confidence fitted on them would be too high.
+fn answers(
+    data: &data::Data,
+    halves: &[&'static Related; 2],
+    (encoding, count): (Option<&Encoding>, u64),
+    ranking: &Weights,
+) -> Vec<Answer> {
+    let hubs = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + count);
+    let answers = hubs.iter().flat_map(|hub| hub.answers(ranking)).collect();
     if let Some(encoding) = encoding {
         encoding.remember();
     }
-    let judgements = learn::judge(&answers);
-    learn::report_judgements(&answers, &judgements);
-    Table::new(&weights, &judgements)
+    answers
 }
 
 /// Draws hubs on both cores.

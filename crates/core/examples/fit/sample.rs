@@ -33,10 +33,12 @@ pub(crate) struct Encoding {
     encoder: Encoder,
     known: Mutex<HashMap<String, Packed>>,
     memory: PathBuf,
+    /// Whether it was trained on the requests of every server: then only fresh ones tell how good it is.
+    knows_all: bool,
 }
 
 impl Encoding {
-    pub(crate) fn open(path: &Path) -> Self {
+    pub(crate) fn open(path: &Path, knows_all: bool) -> Self {
         let bytes = std::fs::read(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
         let encoder = Encoder::open(bytes).expect("an encoder");
         let memory = path.with_extension(format!("{}.vectors", encoder.key()));
@@ -47,7 +49,7 @@ impl Encoding {
             known.insert(text, vector);
             rest = after;
         }
-        Self { encoder, known: Mutex::new(known), memory }
+        Self { encoder, known: Mutex::new(known), memory, knows_all }
     }
 
     /// Writes down what was encoded, for the next run.
@@ -120,10 +122,7 @@ impl<'a> Hub<'a> {
         let size = SERVERS[usize::try_from(seed / 6 % 4).expect("below four")];
         let known = order.iter().copied().filter(|at| data.servers[*at].is_known).take(size / 2);
         let mut servers: Vec<usize> = known.collect();
-        // An encoder is judged by what it was not trained on.
-        let is_asked = |at: &usize| {
-            !data.servers[*at].requests.is_empty() && (encoding.is_none() || data.servers[*at].is_held_out)
-        };
+        let is_asked = |at: &usize| !new_requests(&data.servers[*at], encoding).is_empty();
         for at in order.iter().copied().filter(is_asked) {
             if servers.len() == size {
                 break;
@@ -147,7 +146,7 @@ impl<'a> Hub<'a> {
     pub(crate) fn choices(&self) -> Vec<Choice> {
         let mut numbers = Numbers(self.seed ^ 0xabcd_ef01_2345_6789);
         let mut requests: Vec<usize> =
-            self.asked().flat_map(|at| self.data.servers[at].requests.iter().copied()).collect();
+            self.asked().flat_map(|at| self.new_requests(at).iter().copied()).collect();
         numbers.shuffle(&mut requests);
         requests.truncate(REQUESTS);
         let choice = |at: usize| {
@@ -170,7 +169,7 @@ impl<'a> Hub<'a> {
     pub(crate) fn answers(&self, weights: &Weights) -> Vec<Answer> {
         let mut numbers = Numbers(self.seed ^ 0x1234_5678_9abc_def0);
         let mut inside: Vec<usize> =
-            self.asked().flat_map(|at| self.data.servers[at].requests.iter().copied()).collect();
+            self.asked().flat_map(|at| self.new_requests(at).iter().copied()).collect();
         numbers.shuffle(&mut inside);
         inside.truncate(200);
         let judged = |text: &str| {
@@ -210,8 +209,11 @@ impl<'a> Hub<'a> {
     }
 
     fn asked(&self) -> impl Iterator<Item = usize> {
-        let is_new = |at: &usize| self.encoding.is_none() || self.data.servers[*at].is_held_out;
-        self.servers.iter().copied().filter(|at| at % 2 == self.half).filter(is_new)
+        self.servers.iter().copied().filter(|at| at % 2 == self.half)
+    }
+
+    fn new_requests(&self, server: usize) -> &[usize] {
+        new_requests(&self.data.servers[server], self.encoding)
     }
 
     fn sense(&self, text: &str) -> Option<Sense> {
@@ -220,6 +222,16 @@ impl<'a> Hub<'a> {
 
     fn is_right(&self, tool: usize, request: &crate::data::Request) -> bool {
         self.catalog.tools()[tool].name == request.tool
+    }
+}
+
+/// The requests for a server that the encoder was not trained on.
+fn new_requests<'a>(server: &'a Server, encoding: Option<&Encoding>) -> &'a [usize] {
+    match encoding {
+        None => &server.requests,
+        Some(encoding) if encoding.knows_all => &server.fresh,
+        Some(_) if server.is_held_out => &server.requests,
+        Some(_) => &[],
     }
 }
 

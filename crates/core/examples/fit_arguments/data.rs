@@ -80,8 +80,8 @@ fn case(
     (said, arguments): (&Value, &Value),
 ) -> Option<Case> {
     let tool = tools.get(&format!("{source}:{id}"))?;
-    let about = format!("{} {}", text(&tool["name"]), text(&tool["description"]));
-    let form = Form::new(&about, tool["input_schema"].clone());
+    let about = (text(&tool["name"]), text(&tool["description"]));
+    let form = Form::new(about, tool["input_schema"].clone());
     let gold = arguments.as_object()?.clone();
     let is_known = gold.keys().all(|name| form.has(name));
     let is_held_out =
@@ -97,5 +97,7 @@ fn lines(path: &Path) -> impl Iterator<Item = Value> + use<> {
     let file = std::fs::File::open(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
     let is_packed = path.extension().is_some_and(|it| it == "gz");
     let read: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    BufReader::new(read).lines().map(|line| serde_json::from_str(&line.expect("readable data")).expect("JSON on each line"))
+    BufReader::new(read)
+        .lines()
+        .map(|line| serde_json::from_str(&line.expect("readable data")).expect("JSON on each line"))
 }

@@ -86,7 +86,7 @@ pub(crate) fn requests<'a>(pool: &Pool, tools: impl Iterator<Item = &'a Value>) 
 
 fn request(pool: &Pool, tool: &Value, dice: &mut Dice) -> Option<Case> {
     let description = text(&tool["description"]);
-    let form = Form::new(&format!("{} {description}", text(&tool["name"])), tool["input_schema"].clone());
+    let form = Form::new((text(&tool["name"]), description), tool["input_schema"].clone());
     let mut gold = Map::new();
     let mut phrases: Vec<String> = Vec::new();
     let has_one = form.fields().iter().filter(|it| it.is_required).count() == 1;

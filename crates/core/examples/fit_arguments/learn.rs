@@ -15,9 +15,9 @@ const ROUNDS: usize = 6;
 /// Rounds whose weights are averaged, which forgets the accidents of each.
 const LAST: usize = 4;
 const RATE: f32 = 0.15;
-const DECAY: f32 = 2e-5;
+const DECAY: f32 = 2e-3;
 /// A feature that is rarer says nothing.
-const LEAST_COUNT: u32 = 10;
+const LEAST_COUNT: u32 = 4;
 /// Smaller weights are not written.
 const LEAST_WEIGHT: f32 = 0.2;
 

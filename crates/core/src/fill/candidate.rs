@@ -107,6 +107,10 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     /// Keeps a value if the schema takes it.
     fn keep(&mut self, value: Value, tokens: Range<usize>, bytes: Range<usize>, manner: How) {
+        // A tag or a handle is no path, however near it stands.
+        if self.field.is_for_paths() && value.as_str().is_some_and(|it| it.starts_with(['#', '@'])) {
+            return;
+        }
         let value = match (&value, self.field.is_list) {
             (Value::Array(_), _) | (_, false) => value,
             (_, true) => Value::Array(vec![value]),
@@ -167,13 +171,18 @@ impl Gathering<'_> {
             && self.page.moments.iter().any(|it| it.tokens.start < tokens.end && tokens.start < it.tokens.end)
     }
 
-    /// Words that the tool itself is described with say which tool is meant, not with what.
+    /// Words of the tool's own name say which tool is meant, and those of the field's name that it is meant: `a text`
+    /// is no text.
     fn is_said_of_tool(&self, tokens: &Range<usize>) -> bool {
         let is_own = |at: usize| match self.page.roles[at] {
             Role::Mark | Role::Small => true,
-            Role::Verb | Role::Word => {
+            role @ (Role::Verb | Role::Word) => {
                 let token = &self.page.tokens[at];
-                self.form.about.contains(&token.term) && (token.is_start || !token.is_capital)
+                let own = if role == Role::Verb { &self.form.about } else { &self.form.names };
+                // Of a name such as `data-platform-ci` the term is but the first part.
+                let is_plain = token.lower.chars().all(char::is_alphabetic);
+                let is_own = own.contains(&token.term) || self.field.names.contains(&token.term);
+                is_plain && is_own && (token.is_start || !token.is_capital)
             }
             Role::Digits => false,
         };
@@ -345,6 +354,9 @@ impl Gathering<'_> {
                 .take_while(|at| inside(*at))
                 .last()
                 .map_or(start, |it| it + 1);
+            if self.field.kind == Kind::Text && !self.field.is_list {
+                self.keep(json!(&self.page.text[bytes.clone()]), start..end, bytes.clone(), How::Literal);
+            }
             self.keep(value.clone(), start..end, bytes.clone(), How::Literal);
         }
     }

@@ -155,7 +155,8 @@ impl Check<'_> {
     }
 }
 
-fn is_of_type(schema: &Map<String, Value>, value: &Value) -> bool {
+/// Whether `value` is of one of the types that `schema` names.
+pub fn is_of_type(schema: &Map<String, Value>, value: &Value) -> bool {
     let is = |name: &str| match (name, value) {
         ("string", Value::String(_))
         | ("boolean", Value::Bool(_))

@@ -1,5 +1,6 @@
 //! What speaks for a value of a field and against it, as named features that a scorer weighs.
 
+mod bound; // whether it is an end of a range
 mod look; //  what a value looks like
 mod near; //  the words around it
 mod words; // the names of what features are made of
@@ -51,6 +52,10 @@ pub(super) struct Setting<'a> {
     examples: Vec<String>,
     /// The place of the field among those of its kind, when the text has as many values as there are fields.
     place: Option<usize>,
+    /// For each token, whether it ends the name of the field, written in one word or several.
+    spelt: Vec<bool>,
+    /// For each token, whether it begins like a word of the name, as it would in a related language.
+    kin: Vec<bool>,
 }
 
 /// Words that turn a meaning around.
@@ -101,7 +106,16 @@ impl<'a> Setting<'a> {
             .count();
         let required = like.iter().filter(|it| it.is_required).count();
         let place = own.filter(|_| free == like.len() || free == required && field.is_required);
-        Self { form, field, page, kind: kind(field), examples: examples(&field.description), place }
+        Self {
+            form,
+            field,
+            page,
+            kind: kind(field),
+            examples: examples(&field.description),
+            place,
+            spelt: near::spelt(field, page),
+            kin: near::kin(field, page),
+        }
     }
 
     /// The features of leaving a field out.
@@ -168,6 +182,7 @@ impl<'a> Setting<'a> {
         let shape = self.shape(candidate, sink);
         self.surroundings(candidate, shape, sink);
         self.cues(candidate, shape, sink);
+        self.bounds(candidate, sink);
         self.extent(candidate, sink);
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Missing, check};
-use crate::text::each_term;
+use crate::text::{each_term, terms};
 use crate::tool::Tool;
 use crate::tool::json::{Members, nesting};
 
@@ -14,6 +14,8 @@ pub struct Form {
     fields: Vec<Field>,
     /// The words of the tool's own name and description, as terms.
     pub(super) about: Vec<String>,
+    /// The words of its tool's name, as terms.
+    pub(super) names: Vec<String>,
 }
 
 /// One value that a form asks for.
@@ -75,6 +77,9 @@ const MAX_DEPTH: usize = 4;
 /// Deeper definitions are not read.
 const MAX_NESTING: usize = 100;
 const MAX_DESCRIPTION_TERMS: usize = 60;
+/// The last words of the names of fields that take paths, as terms.
+const PLACES: [&str; 9] =
+    ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
 const MAX_ABOUT_TERMS: usize = 80;
 /// A list of choices that is longer is looked at this far.
 const MAX_CHOICES: usize = 400;
@@ -87,15 +92,16 @@ impl Form {
             .filter(|schema| nesting(schema) <= MAX_NESTING)
             .and_then(|schema| serde_json::from_str(schema.get()).ok());
         let schema = schema.unwrap_or_else(|| Value::Object(Map::new()));
-        Self::new(&format!("{} {}", tool.name, tool.description), schema)
+        Self::new((&tool.name, &tool.description), schema)
     }
 
-    /// Reads a schema; `about` is the name and description of what it belongs to.
-    pub fn new(about: &str, schema: Value) -> Self {
+    /// Reads a schema that belongs to what has this name and description.
+    pub fn new((name, description): (&str, &str), schema: Value) -> Self {
         let mut fields = Vec::new();
         let walk = Walk { root: &schema, path: Vec::new(), lists: Vec::new(), is_required: true };
         walk.members(&schema, MAX_DEPTH, &mut fields);
-        Self { about: crate::text::terms(&unquoted(about), MAX_ABOUT_TERMS), schema, fields }
+        let about = format!("{name} {}", unquoted(description));
+        Self { names: terms(name, MAX_ABOUT_TERMS), about: terms(&about, MAX_ABOUT_TERMS), schema, fields }
     }
 
     /// Returns the fields in the order of the schema.
@@ -200,6 +206,11 @@ impl Field {
         self.is_list
     }
 
+    /// Whether it takes a path, by its name.
+    pub(super) fn is_for_paths(&self) -> bool {
+        PLACES.contains(&self.head())
+    }
+
     /// The last word of its name, which says what it is.
     pub(super) fn head(&self) -> &str {
         self.names.last().map_or("", String::as_str)
@@ -267,8 +278,8 @@ impl Walk<'_> {
             each_term(name, &mut |term| above.push(term.to_owned()));
         }
         Field {
-            names: crate::text::terms(own, 8),
-            words: crate::text::terms(&format!("{title} {description}"), MAX_DESCRIPTION_TERMS),
+            names: terms(own, 8),
+            words: terms(&format!("{title} {description}"), MAX_DESCRIPTION_TERMS),
             above,
             format: shape.format.or_else(|| implied_format(own, &description, shape.kind)),
             default: property.get("default").or_else(|| resolved.get("default")).cloned(),

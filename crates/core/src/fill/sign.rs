@@ -10,15 +10,13 @@ use serde_json::Value;
 
 use super::ballot::Elected;
 use super::candidate::{Candidate, How, candidates};
+use super::end::End;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use super::{Source, Wish};
 
 /// How sure a value is that only its form or its place speaks for.
 const SIGN: f64 = 0.6;
-/// The last words of the names of fields that take paths, as terms.
-const PLACES: [&str; 9] =
-    ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
 /// The same of fields that take time zones.
 const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
 const MAX_EXTENSION: usize = 5;
@@ -38,8 +36,16 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
         let used = used(page, elected);
         let is_free =
             |it: &&Candidate| !used.iter().any(|at| at.start < it.bytes.end && it.bytes.start < at.end);
+        let rivals = form.fields().iter().enumerate().filter(|(other, it)| {
+            it.is_for_paths() && it.is_required && !elected.iter().any(|chosen| chosen.field == *other)
+        });
+        let is_alone = rivals.count() < 2;
+        // One path for two fields goes where the word before it says.
+        let is_meant = |it: &&Candidate| {
+            is_alone || End::before(page, it.tokens.start).is_some_and(|end| End::of(field) == Some(end))
+        };
         let value = named(field, page, found.iter().filter(is_free))
-            .or_else(|| only_one(field, page, found.iter().filter(is_free)));
+            .or_else(|| only_one(field, page, found.iter().filter(is_free).filter(is_meant)));
         if let Some(value) = value {
             elected.push(Elected { field: at, value, source: Source::Text, confidence: SIGN });
         }
@@ -49,7 +55,7 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
 /// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
 fn only_one<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Candidate>) -> Option<Value> {
     let has_form = match field.head() {
-        head if PLACES.contains(&head) => is_place,
+        _ if field.is_for_paths() => is_place,
         head if ZONES.contains(&head) => is_zone,
         _ => return None,
     };

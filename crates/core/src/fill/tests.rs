@@ -106,7 +106,7 @@ fn r9_what_stands_behind_the_name_of_a_field_is_its_value() {
 fn r9_what_is_given_wins_over_the_words() {
     let schema = schema(&json!({"a": {"type": "integer"}, "b": {"type": "integer"}}));
     let given: Map<String, Value> = json!({"a": 7}).as_object().unwrap().clone();
-    let filling = fill(&Form::new("add", schema), &wish("a is 1, b is 2", &given, &[]));
+    let filling = fill(&Form::new(("add", ""), schema), &wish("a is 1, b is 2", &given, &[]));
     let sources: Vec<_> =
         filling.arguments.iter().map(|it| (it.name.as_str(), &it.value, it.source)).collect();
     assert_eq!(sources, [("a", &json!(7), Source::Given), ("b", &json!(2), Source::Text)]);
@@ -117,15 +117,17 @@ fn r9_words_that_are_given_fill_nothing_else() {
     let fields = json!({"query": {"type": "string"}, "prefix": {"type": "string", "description": "Path to search in"}});
     let schema = json!({"type": "object", "properties": fields, "required": ["query"]});
     let given: Map<String, Value> = json!({"query": "AI"}).as_object().unwrap().clone();
-    let filling =
-        fill(&Form::new("search_notes Finds notes", schema), &wish("Search my notes for AI", &given, &[]));
+    let filling = fill(
+        &Form::new(("search_notes", "Finds notes"), schema),
+        &wish("Search my notes for AI", &given, &[]),
+    );
     assert_eq!(filling.object(), given);
 }
 
 #[test]
 fn r9_earlier_results_fill_what_was_not_said() {
     let schema = schema(&json!({"path": {"type": "string", "description": "Path of the note"}}));
-    let form = Form::new("open_note Opens a note", schema);
+    let form = Form::new(("open_note", "Opens a note"), schema);
     for earlier in [
         json!({"notes": [{"path": "AI/a.md", "score": 1}, {"path": "AI/b.md", "score": 2}]}),
         json!({"content": [{"type": "text", "text": "[{\"path\": \"AI/a.md\"}]"}]}),
@@ -145,7 +147,7 @@ fn r9_a_value_of_a_result_is_found_by_name_kind_and_place() {
         "body": {"type": "string"},
         "url": {"type": "string", "format": "uri"},
     }));
-    let form = Form::new("", schema);
+    let form = Form::new(("", ""), schema);
     let of = |name: &str, result: &Value, which: Which| {
         let field = form.of_parameter(name).next().unwrap();
         from_result(&form, field, result, which).map(|found| found.value)
@@ -208,14 +210,14 @@ fn r9_a_flag_that_no_word_speaks_of_is_left_alone() {
         "caseSensitive": {"type": "boolean", "description": "Case sensitive search", "default": false},
     });
     let schema = json!({"type": "object", "properties": fields, "required": ["query"]});
-    let form = Form::new("search_notes Searches the notes", schema);
+    let form = Form::new(("search_notes", "Searches the notes"), schema);
     let filling = fill(&form, &wish("Search my notes for AI", &Map::new(), &[]));
     assert_eq!(filling.object(), *json!({"query": "AI"}).as_object().unwrap());
 }
 
 /// Fills required fields from a task; one line for each argument.
 fn filled(about: &str, fields: &Value, task: &str) -> String {
-    let form = Form::new(about, schema(fields));
+    let form = Form::new(about.split_once(' ').unwrap_or((about, "")), schema(fields));
     let filling = fill(&form, &wish(task, &Map::new(), &[]));
     assert!(form.admits_part(&filling.object()));
     let arguments = filling.arguments.iter().map(|it| format!("{} = {}", it.name, it.value));
@@ -230,4 +232,33 @@ fn schema(fields: &Value) -> Value {
 
 fn wish<'a>(task: &'a str, given: &'a Map<String, Value>, earlier: &'a [Value]) -> Wish<'a> {
     Wish { task, given, earlier, now: Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 } }
+}
+
+#[test]
+fn r9_a_tag_is_no_path() {
+    let fields = json!({
+        "path": {"type": "string", "description": "Path of the note"},
+        "content": {"type": "string", "description": "New content"},
+        "addTags": {"type": "array", "items": {"type": "string"}, "description": "Tags to add"},
+        "removeTags": {"type": "array", "items": {"type": "string"}, "description": "Tags to remove"},
+    });
+    let form = Form::new(
+        ("update_note", "Update an existing note: replace its content or add and remove tags"),
+        json!({"type": "object", "properties": fields, "required": ["path"]}),
+    );
+    let filling = fill(&form, &wish("add tag #important", &Map::new(), &[]));
+    assert_eq!(Value::Object(filling.object()), json!({"addTags": ["#important"]}));
+}
+
+#[test]
+fn r9_one_path_for_two_fields_goes_where_its_word_says() {
+    let about = "move_note Moves or renames a note";
+    let fields = json!({"oldPath": {"type": "string"}, "newPath": {"type": "string"}});
+    insta::assert_snapshot!(
+        filled(about, &fields, "move the first note to \"Archive/Talks.md\""),
+        @r#"
+    newPath = "Archive/Talks.md"
+    oldPath is missing
+    "#
+    );
 }

@@ -20,6 +20,19 @@ pub(super) struct Token {
     pub(super) is_capital: bool,
 }
 
+/// What stands between the ends of a range.
+const BETWEEN: [&str; 31] = [
+    "to", "through", "thru", "till", "until", "and", "-", "–", "—", "..", "...", "bis", "und", "tot", "en",
+    "à", "et", "a", "al", "hasta", "y", "até", "e", "fino", "do", "до", "по", "и", "到", "至", "から",
+];
+
+impl Token {
+    /// Whether it may stand between the ends of a range.
+    pub(super) fn is_between(&self) -> bool {
+        BETWEEN.contains(&self.lower.as_str())
+    }
+}
+
 /// Tokens of a text that are looked at.
 pub(super) const MAX_TOKENS: usize = 320;
 

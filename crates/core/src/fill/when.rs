@@ -111,9 +111,33 @@ pub(super) fn moments(tokens: &[Token], now: Now) -> Vec<When> {
             at += 1;
         }
     }
+    share_years(tokens, &mut found);
     let joined: Vec<When> = found.windows(2).filter_map(|pair| joined(tokens, &pair[0], &pair[1])).collect();
     found.extend(joined);
     found
+}
+
+/// The year of the end of a range is that of its start as well: `from March 1 to October 31, 2025`.
+fn share_years(tokens: &[Token], found: &mut [When]) {
+    let has_year = |it: &When| {
+        let is_year =
+            |token: &Token| token.lower.len() == 4 && token.lower.parse().is_ok_and(|it: i16| it > 1800);
+        tokens[it.tokens.clone()].iter().any(is_year)
+    };
+    for at in 1..found.len() {
+        let (start, end) = (&found[at - 1], &found[at]);
+        let is_range = tokens
+            .get(start.tokens.end..end.tokens.start)
+            .is_some_and(|it| it.len() == 1 && it[0].is_between());
+        let (Some(from), Some(to)) = (start.date, end.date) else { continue };
+        if !is_range || has_year(start) || !has_year(end) {
+            continue;
+        }
+        let in_year = |year: i16| from.with().year(year).build().ok().filter(|it| *it <= to);
+        if let Some(date) = in_year(to.year()).or_else(|| in_year(to.year() - 1)) {
+            found[at - 1].date = Some(date);
+        }
+    }
 }
 
 /// Joins a date and a time that stand together, as in `tomorrow at 9`.

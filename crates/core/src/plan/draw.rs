@@ -61,17 +61,10 @@ pub fn draw(name: &str, duties: &[Duty<'_>]) -> Result<Plan, Gap> {
             return Err(Gap { at, tool: duty.tool.id.clone(), missing: bound.missing });
         }
         let mut step = Step {
-            name: name::name(duty, &steps),
-            tool: duty.tool.id.clone(),
-            effect: duty.effect,
-            repeatable: duty.effect == Effect::Read,
-            arguments: bound.arguments,
-            after: Vec::new(),
             each: bound.each,
-            when: None,
             retries: if duty.effect == Effect::Read { RETRIES } else { 0 },
-            undo: None,
             estimate_ms: duty.estimate_ms,
+            ..Step::new(name::name(duty, &steps), duty.tool.id.clone(), duty.effect, bound.arguments)
         };
         step.after = waits(duty, &step, &duties[..at], &steps);
         step.undo = undo::undo(duty, &step);

@@ -126,19 +126,8 @@ fn plan(steps: Vec<Step>) -> Plan {
 }
 
 fn step(name: &str, effect: Effect, arguments: &[(&str, Input)]) -> Step {
-    Step {
-        name: name.to_owned(),
-        tool: ToolId::new("server", name),
-        effect,
-        repeatable: effect == Effect::Read,
-        arguments: arguments.iter().map(|(name, input)| ((*name).to_owned(), input.clone())).collect(),
-        after: Vec::new(),
-        each: None,
-        when: None,
-        retries: 0,
-        undo: None,
-        estimate_ms: 0,
-    }
+    let arguments = arguments.iter().map(|(name, input)| ((*name).to_owned(), input.clone())).collect();
+    Step::new(name, ToolId::new("server", name), effect, arguments)
 }
 
 fn output(step: &str) -> Input {

@@ -204,6 +204,16 @@ fn r8_a_tool_of_a_reachable_server_comes_before_its_twin_that_is_down() {
 }
 
 #[test]
+fn r7_what_only_reads_is_not_run_to_remove_something() {
+    let desk =
+        Desk::of(&[("notes", "read_note", "Reads a note"), ("notes", "search_notes", "Searches notes")]);
+    for task in ["delete the note called Groceries", "remove the note Groceries from my notes"] {
+        let decision = desk.decide(task);
+        assert_ne!(decision.verdict, Verdict::Act, "{task}");
+    }
+}
+
+#[test]
 fn r7_equal_tools_of_two_servers_are_asked_about_by_server() {
     let twins = [
         ("notion", "search_notes", "Search notes by content"),

@@ -114,6 +114,14 @@ impl Table {
         }
     }
 
+    /// Returns the same table with these judgements instead of those of the same name.
+    #[must_use]
+    pub fn judging(mut self, judgements: &[(&str, Traits)]) -> Self {
+        let nothing = [[0.0; Gate::ALL.len() + 1]; Signal::ALL.len()];
+        self.judgements.extend(Self::new(&nothing, judgements).judgements);
+        self
+    }
+
     fn of(&self, signal: Signal) -> [f32; Gate::ALL.len() + 1] {
         self.signals.get(signal.name()).copied().unwrap_or_default()
     }

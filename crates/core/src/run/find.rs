@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fill::{Discovery, Form, from_result};
+use crate::fill::{Discovery, Form, from_result, is_of_type};
 use crate::plan::{Sought, Which, is_content};
 use crate::tool::words::words;
 
@@ -87,7 +87,7 @@ fn read(result: &Value, sought: &Sought, which: Which) -> Option<Discovery> {
         sought.schema.clone()
     };
     let schema = json!({ "type": "object", "properties": { sought.parameter.as_str(): wanted } });
-    let form = Form::new("", schema);
+    let form = Form::new(("", ""), schema);
     let field = form.of_parameter(&sought.parameter).find(|field| field.path.len() == 1)?;
     from_result(&form, field, result, if is_list { Which::All } else { which })
 }
@@ -187,18 +187,7 @@ fn fits(value: &Value, schema: &Value) -> bool {
     if let Some(choices) = schema["enum"].as_array() {
         return choices.contains(value);
     }
-    let types = types(schema);
-    let is = |word: &str| match word {
-        "string" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        "null" => value.is_null(),
-        _ => true,
-    };
-    !value.is_null() && (types.is_empty() || types.into_iter().any(is))
+    !value.is_null() && schema.as_object().is_none_or(|schema| is_of_type(schema, value))
 }
 
 #[cfg(test)]

@@ -376,19 +376,8 @@ fn name(id: &CallId) -> String {
 }
 
 fn step(name: &str, effect: Effect, arguments: &[(&str, Input)]) -> Step {
-    Step {
-        name: name.to_owned(),
-        tool: ToolId::new("s", name),
-        effect,
-        repeatable: effect == Effect::Read,
-        arguments: arguments.iter().map(|(name, input)| ((*name).to_owned(), input.clone())).collect(),
-        after: Vec::new(),
-        each: None,
-        when: None,
-        retries: 0,
-        undo: None,
-        estimate_ms: 0,
-    }
+    let arguments = arguments.iter().map(|(name, input)| ((*name).to_owned(), input.clone())).collect();
+    Step::new(name, ToolId::new("s", name), effect, arguments)
 }
 
 fn undoable(name: &str, arguments: &[(&str, Input)]) -> Step {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use toolyard_core::fill::{self, Form, Missing, Now, Wish};
 use toolyard_core::plan::{self, Choice, Duty, Plan, Splitting};
-use toolyard_core::route::{Decision, Intent};
+use toolyard_core::route::{Candidate, Decision, Intent};
 use toolyard_core::task::{Clause, Each, StandIn, clauses, stand_ins};
 use toolyard_core::tool::{Effect, Tool};
 
@@ -98,7 +98,11 @@ impl Hub {
         }
         let decisions = self.decide_each(snapshot, errand, &settled).await;
         let seen: Vec<&Decision> = decisions.iter().map(AsRef::as_ref).collect();
+        let told = |(at, choice): (usize, Option<Choice>)| {
+            Some(told(snapshot, errand, (&settled[at], seen[at]), choice?))
+        };
         let chosen = plan::choose(&snapshot.catalog, &seen, &whole);
+        let chosen: Vec<Option<Choice>> = chosen.into_iter().enumerate().map(told).collect();
         let threshold = self.config().routing.confidence_threshold;
         let weakest = (0..chosen.len()).min_by(|a, b| sureness(chosen[*a]).total_cmp(&sureness(chosen[*b])));
         let least = weakest.map_or(0.0, |at| sureness(chosen[at]));
@@ -193,6 +197,30 @@ impl Hub {
         let intent = Intent::of(&clause.words);
         self.judge(snapshot, tool, Some(&raw(&arguments)), Some(&intent)).stance
     }
+}
+
+/// What it is worth that no tool that is likelier by its words takes what a step says, as a logarithm of odds.
+const TOLD: f64 = 1.0;
+
+/// Raises the confidence of a choice where the tools that are likelier by their words have no place for the values.
+fn told(
+    snapshot: &Snapshot,
+    errand: &Errand<'_>,
+    (clause, decision): (&Clause, &Decision),
+    choice: Choice,
+) -> Choice {
+    let takes = |position: usize| {
+        let form = Form::of(&snapshot.catalog.tools()[position]);
+        let filling = filling(errand, clause, &form, now());
+        filling.arguments.iter().any(|it| it.source == fill::Source::Text)
+    };
+    let is_other = |it: &&Candidate| it.position != choice.position;
+    let mut likelier = decision.candidates.iter().take_while(is_other).peekable();
+    if likelier.peek().is_none() || !takes(choice.position) || likelier.any(|it| takes(it.position)) {
+        return choice;
+    }
+    let odds = choice.confidence / (1.0 - choice.confidence).max(f64::MIN_POSITIVE) * TOLD.exp();
+    Choice { confidence: odds / (1.0 + odds), ..choice }
 }
 
 /// How much of the threshold the least sure step of a plan may miss when the others are surer.

@@ -70,19 +70,8 @@ fn r10_a_wish_to_stop_is_heard_once() {
 }
 
 fn run() -> Run {
-    let step = Step {
-        name: "write".to_owned(),
-        tool: ToolId::new("files", "write"),
-        effect: Effect::Write,
-        repeatable: false,
-        arguments: [("path".to_owned(), Input::Literal(json!("a.txt")))].into(),
-        after: Vec::new(),
-        each: None,
-        when: None,
-        retries: 0,
-        undo: None,
-        estimate_ms: 0,
-    };
+    let arguments = [("path".to_owned(), Input::Literal(json!("a.txt")))].into();
+    let step = Step::new("write", ToolId::new("files", "write"), Effect::Write, arguments);
     let allowance = Allowance {
         parallel: 1,
         elements: 1,

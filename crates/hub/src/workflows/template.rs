@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use toolyard_core::catalog::Catalog;
+use toolyard_core::fill::is_of_type;
 use toolyard_core::plan::{Input, Origin, Plan, Step, Undo};
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 
@@ -182,22 +183,12 @@ impl Template {
                 unfit.push(format!("there is no parameter `{name}`{hint}"));
                 continue;
             };
-            let is_type = |word: &str| match word {
-                "string" => value.is_string(),
-                "integer" => value.is_i64() || value.is_u64(),
-                "number" => value.is_number(),
-                "boolean" => value.is_boolean(),
-                "array" => value.is_array(),
-                "object" => value.is_object(),
-                "null" => value.is_null(),
-                _ => true,
-            };
             let types: Vec<&str> = match &schema["type"] {
                 Value::String(word) => vec![word],
                 Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
             };
-            if !types.is_empty() && !types.iter().any(|word| is_type(word)) {
+            if schema.as_object().is_some_and(|schema| !is_of_type(schema, value)) {
                 unfit.push(format!("the parameter `{name}` must be {}, not {value}", types.join(" or ")));
             }
             if let Some(choices) = schema["enum"].as_array()

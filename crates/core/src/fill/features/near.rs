@@ -5,6 +5,7 @@ use super::words::{at_distance, length, role_name, share};
 use crate::fill::candidate::{Candidate, How};
 use crate::fill::features::Sink;
 use crate::fill::form::Field;
+use crate::fill::page::Page;
 use crate::fill::token::Token;
 use crate::lexicon::Related;
 
@@ -15,6 +16,41 @@ fn spoken(word: &str) -> &str {
 
 /// Tokens on each side of a value that are looked at.
 const NEAR: usize = 4;
+
+/// Which tokens end the name of a field, such as `id` in `the chain ID` for `chainid`.
+pub(super) fn spelt(field: &Field, page: &Page<'_>) -> Vec<bool> {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase()
+    };
+    let name = field.path.last().map(|it| letters(it)).unwrap_or_default();
+    let ends = |end: usize| {
+        let mut rest = name.as_str();
+        for token in page.tokens[..=end].iter().rev().take(MAX_NAME) {
+            let Some(shorter) = rest.strip_suffix(token.lower.as_str()) else { return false };
+            if shorter.is_empty() {
+                return true;
+            }
+            rest = shorter;
+        }
+        false
+    };
+    (0..page.tokens.len()).map(|end| !page.tokens[end].is_mark && ends(end)).collect()
+}
+
+/// Which tokens begin like a word of a field's name and go on otherwise: `Modell`, `temperatura`.
+pub(super) fn kin(field: &Field, page: &Page<'_>) -> Vec<bool> {
+    let is_kin = |token: &Token, name: &String| {
+        let shared = token.lower.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
+        let longer = token.lower.chars().count().max(name.chars().count());
+        token.term != *name && shared >= KIN && 5 * shared >= 3 * longer
+    };
+    page.tokens.iter().map(|token| field.names.iter().any(|name| is_kin(token, name))).collect()
+}
+
+/// Words that a name can be written in.
+const MAX_NAME: usize = 4;
+/// Letters that kin words begin with.
+const KIN: usize = 4;
 
 impl Setting<'_> {
     /// The words before and behind, for themselves and with what the field is.
@@ -106,6 +142,12 @@ impl Setting<'_> {
         sink.add(&["other", other.map_or("none", at_distance), nearest]);
         if behind(1).is_some_and(|it| self.is_other(&it.term)) {
             sink.add(&["other-after", self.kind]);
+        }
+        if let Some(back) = (1..=2).find(|back| tokens.start >= *back && self.spelt[tokens.start - back]) {
+            sink.add(&["spelt", at_distance(back), self.kind]);
+        }
+        if let Some(back) = (1..=2).find(|back| tokens.start >= *back && self.kin[tokens.start - back]) {
+            sink.add(&["kin", at_distance(back), nearest, self.kind]);
         }
         let related = Related::builtin();
         let goes_with = (1..=2).any(|back| {

@@ -1,0 +1,53 @@
+//! Whether a value is an end of a range, and whether its field takes one.
+
+use super::{Setting, Sink};
+use crate::fill::candidate::Candidate;
+use crate::fill::end::End;
+use crate::fill::token::Token;
+
+impl Setting<'_> {
+    /// Whether a value is the first or the second of two that a word joins, or where something comes from or goes
+    /// to, with which end the field takes by its name.
+    pub(super) fn bounds(&self, candidate: &Candidate, sink: &mut Sink<'_>) {
+        let end = match End::of(self.field) {
+            Some(End::Low) => "low",
+            Some(End::High) => "high",
+            None => "none",
+        };
+        let before = candidate.tokens.start.checked_sub(1);
+        let place = if self.joins(candidate.tokens.end) {
+            "first"
+        } else if before.is_some_and(|at| self.joins(at)) {
+            "second"
+        } else {
+            "alone"
+        };
+        if place != "alone" {
+            sink.add(&["range", place, end, self.kind]);
+            sink.add(&["range", place, "n", self.field.head()]);
+        }
+        let way = match End::before(self.page, candidate.tokens.start) {
+            Some(End::Low) => "from",
+            Some(End::High) => "to",
+            None => return,
+        };
+        if end != "none" {
+            sink.add(&["way", way, end]);
+            sink.add(&["way", way, end, self.kind]);
+        }
+    }
+
+    /// Whether the token joins two numbers or two moments.
+    fn joins(&self, at: usize) -> bool {
+        let page = self.page;
+        let is_joint = page.tokens.get(at).is_some_and(Token::is_between);
+        if !is_joint {
+            return false;
+        }
+        let counts = |at: usize| page.quantities.iter().any(|(it, _)| *it == at);
+        let begins = |at: usize| page.moments.iter().any(|it| it.tokens.start == at);
+        let ends = |end: usize| page.moments.iter().any(|it| it.tokens.end == end);
+        let is_after = counts(at + 1) || begins(at + 1);
+        is_after && (at.checked_sub(1).is_some_and(counts) || ends(at))
+    }
+}
