@@ -16,7 +16,6 @@ use crate::args::Common;
 use crate::failure::{Failure, mistake_json};
 use crate::learn::Waiting;
 use crate::output::{self, count};
-use crate::serve;
 use crate::setup::{self, Source};
 
 /// Check the configuration and start every server, and say what helps
@@ -87,13 +86,11 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         Some(path) => Finding::good(format!("{} has no mistakes", path.display())),
         None => Finding::good("there is no file; the built-in servers are used"),
     }];
-    about_file.extend(
-        serve::unbuilt_surface(&config).map(|what| {
-            Finding::bad(what, "set `surface` to \"route\", \"search\" or \"all\", or delete it")
-        }),
-    );
     for problem in toolyard_hub::sidecars::read(&config.metadata).1 {
         about_file.push(Finding::bad(problem, "correct the file, or delete it"));
+    }
+    for mistake in toolyard_hub::skills::read(&config).1 {
+        about_file.push(Finding::bad(mistake.to_string(), "correct the file, or delete it"));
     }
     if config.servers.is_empty() {
         about_file.push(Finding::note("no server is configured", "add one with `toolyard add`"));

@@ -154,6 +154,7 @@ fn measure(
         seen: &seen,
         unserved: &unserved,
         threshold: way.threshold,
+        all_tokens: yard.tokens(),
     };
     let scores = Scores::of(&measured);
     Ok(Scores { rejected: yard.rejected, written: yard.written, ..scores })
