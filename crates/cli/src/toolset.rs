@@ -63,8 +63,9 @@ pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure>
             asked.profile.as_ref().filter(|name| !config.serve.profiles.contains_key(*name))
         {
             let names: Vec<&str> = config.serve.profiles.keys().map(String::as_str).collect();
+            let known = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
             return Err(Failure::usage(format!("there is no profile `{profile}`"))
-                .hint(format!("profiles: {}", names.join(", "))));
+                .hint(format!("profiles stand in `serve.profiles`; {known}")));
         }
         let servers = match asked.profile.as_ref().and_then(|name| config.serve.profiles.get(name)) {
             Some(toolyard_hub::config::Profile::Surface { servers, .. }) => servers.clone(),

@@ -64,17 +64,13 @@ fn entities(nouns: &[Vec<String>]) -> Vec<Option<String>> {
         // The last of several that are as common: of `issue comments` the comments.
         known.max_by_key(|(count, _)| *count).map(|(_, noun)| noun.clone())
     };
-    let mut chosen: Vec<Option<String>> = nouns.iter().map(choose).collect();
-    let alone: Vec<bool> = chosen
-        .iter()
-        .map(|entity| entity.is_some() && chosen.iter().filter(|other| *other == entity).count() < LEAST)
-        .collect();
-    for (entity, is_alone) in chosen.iter_mut().zip(alone) {
-        if is_alone {
-            *entity = None;
-        }
+    let chosen: Vec<Option<String>> = nouns.iter().map(choose).collect();
+    let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
+    for entity in chosen.iter().flatten() {
+        *shared.entry(entity).or_default() += 1;
     }
-    chosen
+    let is_shared = |entity: &&String| shared[entity.as_str()] >= LEAST;
+    chosen.iter().map(|entity| entity.as_ref().filter(is_shared).cloned()).collect()
 }
 
 /// Reads the domain that a server itself gives a tool: a tag in `_meta`, as several frameworks write it.

@@ -117,7 +117,7 @@ pub fn prompt(skills: &Skills, most: usize) -> String {
         .collect();
     format!(
         "For some work there are skills: instructions with the tools they need. Activate one before you begin.\n\n\
-         | when the user wants to | call |\n|---|---|\n{rows}\nAt most {most} skills are active at once; the oldest \
+         | what the user wants | call |\n|---|---|\n{rows}\nAt most {most} skills are active at once; the oldest \
          goes. They stay for the whole conversation."
     )
 }

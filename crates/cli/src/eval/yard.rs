@@ -74,6 +74,9 @@ pub(super) enum Step {
     Abstain,
 }
 
+/// A request that is vaguer than this is given no tools of its own.
+const VAGUE: f64 = 0.5;
+
 /// Candidates that are weighed when a conversation is given its tools.
 const WEIGHED: usize = 20;
 
@@ -204,7 +207,8 @@ impl Yard {
         let ranked = session::merged(parts);
         let domains = session::meant(&self.registry, task, &ranked);
         let caps = Caps { max_listed: MOST, ..Caps::STANDARD };
-        let bound = session::needed(&self.registry, &domains, &ranked, caps.max_tools);
+        let most = if whole.judgement.vague < VAGUE { caps.max_tools } else { 0 };
+        let bound = session::needed(&self.registry, &domains, &ranked, most);
         let skills = BTreeMap::new();
         let stock = Stock { registry: &self.registry, core: &[], tier: None, skills: &skills, caps };
         let names: Vec<Arc<str>> = ranked.into_iter().map(|(name, _)| name).collect();

@@ -73,7 +73,7 @@ fn changes(client: &Client) -> usize {
 
 /// A client that lists again when it is told to.
 async fn heedful(client: &Client) {
-    let hello = session(client, "claude-code").await;
+    let hello = session(client, "Visual Studio Code").await;
     let instructions = hello["instructions"].as_str().unwrap();
     assert!(
         instructions.contains("| painting chairs | activate_skill {\"name\": \"paint\"} |"),
@@ -122,8 +122,8 @@ async fn s2_a_session_client_uses_each_skill_and_sees_the_first_evicted() {
 }
 
 /// A client that lists once and never again.
-async fn heedless(client: &Client) {
-    session(client, "claude-ai").await;
+async fn heedless(client: &Client, name: &str) {
+    session(client, name).await;
     let first = listed(client).await;
     for skill in SKILLS {
         let answer = client.call("activate_skill", json!({"name": skill})).await.unwrap();
@@ -138,8 +138,11 @@ async fn heedless(client: &Client) {
 #[tokio::test]
 async fn s3_a_client_that_ignores_changes_is_told_and_calls_through_the_hub() {
     let yard = workshop().await;
-    heedless(&yard.stdio(&["--surface", "toolset"])).await;
-    heedless(&Client::http(&yard.http(&[]).at("set"), &[])).await;
+    for name in ["claude-ai", "claude-code", "LM-Studio", "somebody else"] {
+        heedless(&yard.stdio(&["--surface", "toolset"]), name).await;
+    }
+    let served = yard.http(&[]);
+    heedless(&Client::http(&served.at("set"), &[]), "claude-ai").await;
 }
 
 /// Gives a list exactly as it is sent.
@@ -228,6 +231,11 @@ async fn i7_a_profile_for_small_models_has_a_short_list() {
 
 /// A life of five domains with four tools each.
 async fn life() -> Yard {
+    living(json!({})).await
+}
+
+/// The same with further settings.
+async fn living(mut settings: Value) -> Yard {
     let folder = tempfile::tempdir().unwrap();
     let mut tools = Vec::new();
     for (plural, one) in [
@@ -248,7 +256,8 @@ async fn life() -> Yard {
             tools.push(tool);
         }
     }
-    Yard::of(json!({"life": server(folder.path(), "life", &tools)})).keep(folder).learnt().await
+    settings["mcpServers"] = json!({"life": server(folder.path(), "life", &tools)});
+    Yard::new(settings).keep(folder).learnt().await
 }
 
 /// Plays a conversation; gives the domains and the number of tools of each turn.
@@ -354,4 +363,87 @@ async fn t7_a_real_browser_server_is_bound_for_one_query_and_gone_afterwards() {
     // By its name the group is there, too.
     client.call("find_tools", json!({"server": "browser"})).await.unwrap();
     assert!(listed(&client).await.iter().any(is_browser));
+}
+
+#[tokio::test]
+async fn t7_words_bind_a_fallback_and_answers_to_questions_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let browser = [
+        tool("browser_navigate", "Navigates the browser to a web page", &["url"]),
+        tool("browser_click", "Clicks on an element of the web page", &["element"]),
+        tool("browser_snapshot", "Shows what is on the web page", &[]),
+    ];
+    let notes = [tool("list_notes", "Lists every note of the vault", &[])];
+    let yard = Yard::new(json!({
+        "mcpServers": {
+            "browser": server(folder.path(), "browser", &browser),
+            "notes": server(folder.path(), "notes", &notes),
+        },
+        "tiers": {"browser": 2},
+    }));
+    let yard = yard.keep(folder).learnt().await;
+    let client = yard.stdio(&["--surface", "toolset"]);
+    session(&client, "cursor").await;
+    let browsing = async || listed(&client).await.iter().filter(|it| it.starts_with("browser__")).count();
+    assert_eq!(browsing().await, 0);
+    let task = json!({"task": "search the web for a recipe of rye bread"});
+    let asked = client.call("smart_route", task).await.unwrap();
+    assert_eq!(browsing().await, 3, "{asked}");
+    assert_eq!(client.text("browser__browser_snapshot", json!({})).await, "from browser");
+    // An answer is about what was asked.
+    if let Some(handle) = asked["structuredContent"]["session"].as_str() {
+        let answer = json!({"task": "2", "context": {"session": handle}});
+        client.call("smart_route", answer).await.unwrap();
+        assert_eq!(browsing().await, 3);
+    }
+    client.call("smart_route", json!({"task": "list my notes"})).await.unwrap();
+    assert_eq!(browsing().await, 0);
+    let refused = client.call("browser__browser_snapshot", json!({})).await.unwrap();
+    assert_eq!(refused["isError"], true, "{refused}");
+}
+
+#[tokio::test]
+async fn s7_words_activate_a_skill_where_the_settings_say_so() {
+    let yard = living(json!({
+        "toolset": {"autoActivate": true},
+        "skills": {"weekly-review": {"when": "reviewing the goals of the week", "instructions": "Begin with goals.",
+            "tools": ["life__get_goal", "life__query_tasks"]}},
+    }))
+    .await;
+    let client = yard.stdio(&["--surface", "toolset"]);
+    session(&client, "cursor").await;
+    client.call("find_tools", json!({"query": "show an idea"})).await.unwrap();
+    assert!(!listed(&client).await.contains(&"life__query_tasks".to_owned()));
+    client.call("find_tools", json!({"query": "do the review of my week"})).await.unwrap();
+    assert!(listed(&client).await.contains(&"life__query_tasks".to_owned()));
+}
+
+/// A chat endpoint that gives one answer, or none.
+async fn model(answer: Option<&'static str>) -> String {
+    use axum::routing::post;
+    let said = move || async move {
+        match answer {
+            Some(content) => {
+                json!({"choices": [{"message": {"role": "assistant", "content": content}}]}).to_string()
+            }
+            None => std::future::pending().await,
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1/chat/completions#small", listener.local_addr().unwrap());
+    let app = axum::Router::new().route("/v1/chat/completions", post(said));
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d7_a_small_model_chooses_domains_and_words_do_where_it_fails() {
+    let right = model(Some("[\"ideas\", \"goals\"]")).await;
+    let wrong = model(Some("I think you mean cooking.")).await;
+    let silent = model(None).await;
+    for (url, expected) in [(&right, "ideas+goals"), (&wrong, "reminders"), (&silent, "reminders")] {
+        let yard = living(json!({"toolset": {"model": url, "timeoutMs": 300}})).await;
+        let turns = tokio::task::spawn_blocking(move || played(&yard, &["add a reminder for tomorrow"]));
+        assert_eq!(turns.await.unwrap()[0].0, expected, "{url}");
+    }
 }

@@ -23,6 +23,8 @@ pub const OWN_TOOLS: [&str; 4] = ["smart_route", "activate_skill", "find_tools",
 
 /// Tools that are looked at when the domains of a message are weighed.
 const LOOKED_AT: usize = 20;
+/// A message that is vaguer than this needs no tools of its own: `yes`, `the second one`, `mark it as done`.
+const VAGUE: f64 = 0.5;
 /// Requests of one message that are looked at each by itself.
 const MOST_CLAUSES: usize = 4;
 /// Supplies that are kept; there is one for each view in use.
@@ -166,7 +168,9 @@ impl Hub {
             },
             None => meant(&supply.registry, wanted.task, &ranked),
         };
-        let mut bound = needed(&supply.registry, &domains, &ranked, supply.settings.caps.max_tools);
+        let is_clear = decision.judgement.vague < VAGUE;
+        let most = if is_clear { supply.settings.caps.max_tools } else { 0 };
+        let mut bound = needed(&supply.registry, &domains, &ranked, most);
         if domains.is_empty() {
             bound = with_fallback(&supply.registry, &decision, bound, |name| {
                 let tool = snapshot.catalog.get(name);

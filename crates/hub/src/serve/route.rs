@@ -76,6 +76,11 @@ pub(super) fn conversation(caller: &Caller, handle: Option<&str>) -> Option<Stri
     }
 }
 
+/// Whether a question waits under a handle for an answer.
+pub(super) fn is_waiting(request: &Request, handle: &str) -> bool {
+    request.reception.pending.get(handle, &request.caller.principal).is_some()
+}
+
 /// Names the configured servers of a view in one line.
 pub(super) fn servers(hub: &Hub, view: &View) -> String {
     let config = hub.config();

@@ -124,7 +124,8 @@ pub(crate) async fn list(request: &Request) -> Vec<Box<RawValue>> {
 pub(crate) fn instructions(request: &Request) -> String {
     let hub = &request.reception.hub;
     let (settings, _) = settings(request);
-    let skills = skills::prompt(&hub.skills(), settings.caps.max_skills);
+    let (usable, _) = skills::check((*hub.skills()).clone(), &hub.snapshot().catalog, &hub.config());
+    let skills = skills::prompt(&usable, settings.caps.max_skills);
     let servers = route::servers(hub, &request.view);
     format!(
         "These few tools stand for those of these servers: {servers}. What is not listed is found with find_tools or \
@@ -290,7 +291,7 @@ fn how_to_call(request: &Request, conversation: &Conversation) -> String {
     }
     let heeds = era::known_client(request.caller.info.as_deref()).is_some_and(|it| it.heeds_list_changed);
     match heeds {
-        true => "They are listed now; call them by name.".to_owned(),
+        true => "They are listed now; call them by name, or with call_tool.".to_owned(),
         false => "Call them at once with call_tool {\"name\": …, \"arguments\": {…}}, or say to smart_route what is \
                   wanted; your list of tools may not show them."
             .to_owned(),
@@ -365,10 +366,14 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
 async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
     let arguments = request.params.object("arguments");
     let (task, context) = (arguments.text("task").unwrap_or_default(), arguments.object("context"));
-    let conversation = Conversation::known(&request, context.text("session").as_deref());
-    let why = match &conversation {
-        Some(conversation) if !task.trim().is_empty() => hear(&request, of, (&task, &[]), conversation).await,
-        _ => None,
+    let session = context.text("session");
+    let conversation = Conversation::known(&request, session.as_deref());
+    // An answer to a question, a confirmation and the rest of a result are about what was said before.
+    let goes_on = ["confirm", "more"].iter().any(|key| context.text(key).is_some())
+        || session.is_some_and(|handle| route::is_waiting(&request, &handle));
+    let why = match conversation.as_ref().filter(|_| !goes_on && !task.trim().is_empty()) {
+        Some(conversation) => hear(&request, of, (&task, &[]), conversation).await,
+        None => None,
     };
     let how = conversation.as_ref().map(|conversation| how_to_call(&request, conversation));
     let answer = route::call(request).await?;

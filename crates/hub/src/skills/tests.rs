@@ -138,7 +138,7 @@ fn s7_the_prompt_that_says_when_to_activate_what_is_generated() {
     insta::assert_snapshot!(prompt(&skills, 3), @r#"
     For some work there are skills: instructions with the tools they need. Activate one before you begin.
 
-    | when the user wants to | call |
+    | what the user wants | call |
     |---|---|
     | Generate images | activate_skill {"name": "image-composer"} |
     | Create / edit products | activate_skill {"name": "product-management"} |
