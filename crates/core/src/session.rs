@@ -6,7 +6,7 @@
 mod meant;
 mod registry;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::domain::DOMAIN;
@@ -325,13 +325,24 @@ impl Toolset {
         tools.into_iter().filter(|name| chosen.contains(name)).cloned().collect()
     }
 
-    fn bind(&mut self, stock: &Stock, fallback: &[&Meant], message: &Said, why: &mut Vec<String>) {
-        let mut wanted: Vec<Arc<str>> = message.bound.to_vec();
-        for meant in fallback {
-            let tools = stock.registry.tools_by_domain(&meant.domain);
-            let place = |name: &Arc<str>| message.ranked.iter().position(|other| other == name);
-            let mut names: Vec<&Arc<str>> = tools.into_iter().map(|tool| &tool.name).collect();
-            names.sort_by_key(|name| place(name).unwrap_or(usize::MAX));
+    fn bind(&mut self, stock: &Stock, fallback: &[&Meant], said: &Said, why: &mut Vec<String>) {
+        let mut wanted: Vec<Arc<str>> = said.bound.to_vec();
+        // Who needs one tool of a last resort needs the others with it: a page is opened, then clicked on.
+        let groups: BTreeSet<&Arc<str>> = fallback
+            .iter()
+            .flat_map(|meant| stock.registry.tools_by_domain(&meant.domain))
+            .map(|tool| &tool.group)
+            .collect();
+        let is_meant = |name: &Arc<str>| {
+            let tags = stock.registry.get(name).map(|tool| tool.tags.as_slice()).unwrap_or_default();
+            fallback.iter().any(|meant| tags.contains(&meant.domain))
+        };
+        let place = |name: &Arc<str>| said.ranked.iter().position(|other| other == name);
+        for group in groups {
+            let tools = stock.registry.group(group).into_iter().map(|tool| &tool.name);
+            let mut names: Vec<&Arc<str>> =
+                tools.filter(|name| stock.registry.tier(name) == Some(FALLBACK)).collect();
+            names.sort_by_key(|name| (place(name).unwrap_or(usize::MAX), !is_meant(name)));
             wanted.extend(names.into_iter().cloned());
         }
         for name in wanted {

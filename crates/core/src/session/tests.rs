@@ -149,6 +149,23 @@ fn t7_the_browser_is_bound_for_one_query() {
 }
 
 #[test]
+fn t7_a_part_of_the_browser_brings_the_whole_group() {
+    let mut yard = Yard::empty();
+    for (name, domain) in [("click", "elements"), ("drag", "elements"), ("open", "pages"), ("close", "pages")]
+    {
+        let tags = vec![format!("domain:browser/{domain}").into()];
+        let entry = Registered { name: name.into(), group: "browser".into(), action: Action::Execute, tags };
+        yard.registry.add_tool(entry, Some(FALLBACK));
+    }
+    let mut toolset = Toolset::default();
+    yard.say(&mut toolset, "which elements are there");
+    assert_eq!(toolset.bound().join(" "), "click drag open close");
+    assert_eq!(toolset.domains().count(), 0);
+    yard.say(&mut toolset, "thanks");
+    assert!(toolset.listed(&yard.stock()).is_empty());
+}
+
+#[test]
 fn d2_domains_have_tags_tools_and_counts() {
     let registry = life().registry;
     assert_eq!(

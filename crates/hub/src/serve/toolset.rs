@@ -428,7 +428,39 @@ fn with_line(result: &RawValue, line: &str) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use toolyard_core::session::{Caps, Registry, Stock};
+
     use super::*;
+
+    #[test]
+    fn s5_a_thousand_conversations_at_once_keep_their_own_skills() {
+        let (toolsets, registry) = (Toolsets::default(), Registry::default());
+        let skills: BTreeMap<Arc<str>, Vec<Arc<str>>> =
+            (0..1000).map(|at| (format!("s{at}").into(), vec![format!("t{at}").into()])).collect();
+        let stock =
+            Stock { registry: &registry, core: &[], tier: None, skills: &skills, caps: Caps::STANDARD };
+        std::thread::scope(|scope| {
+            for first in 0..8 {
+                let (toolsets, stock) = (&toolsets, &stock);
+                scope.spawn(move || {
+                    for turn in 0..3 {
+                        for number in (first..1000).step_by(8) {
+                            let skill = format!("s{}", (number + turn) % 1000);
+                            let activate = |toolset: &mut Toolset| toolset.activate(stock, &skill).map(drop);
+                            toolsets.change(&number.to_string(), activate).expect("the skill exists");
+                        }
+                    }
+                });
+            }
+        });
+        for number in 0..1000 {
+            let own: Vec<String> = (0..3).map(|turn| format!("t{}", (number + turn) % 1000)).collect();
+            let listed = toolsets.of(&number.to_string()).expect("it is kept").listed(&stock);
+            assert_eq!(listed.iter().map(ToString::to_string).collect::<Vec<_>>(), own);
+        }
+    }
 
     #[test]
     fn s9_conversations_are_bounded_and_apart() {
