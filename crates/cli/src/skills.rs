@@ -67,7 +67,7 @@ fn words(supply: &Supply, mistakes: &[String]) -> String {
         false => output::grid(Layout { header: &["skill", "when", "tools"], ..Layout::default() }, rows),
     };
     if !mistakes.is_empty() {
-        text += &format!("\n\n{}, and these skills are not used:", count(mistakes.len(), "mistake").red());
+        text += &format!("\n\n{}; what has one is not used:", count(mistakes.len(), "mistake").red());
         mistakes.iter().for_each(|mistake| text += &format!("\n{}", clean(mistake)));
     }
     text

@@ -98,9 +98,16 @@ fn s8_skills_are_shown_with_what_is_wrong_with_them() {
     skill   when                tools
     review  reviewing the week  notes__search_notes
 
-    1 mistake, and these skills are not used:
+    1 mistake; what has one is not used:
     [HOME]/config/toolyard/skills/broken/SKILL.md:5:1: the skill `broken` names the tool `notes__serch_notes`, which server `notes` does not have
       hint: did you mean `notes__search_notes`?
+    [exit 1]
+    ");
+    let told = place.run(&["doctor"]);
+    insta::assert_snapshot!(told.split_once("skills\n").unwrap().1, @"
+      bad  [HOME]/config/toolyard/skills/broken/SKILL.md:5:1: the skill `broken` names the tool `notes__serch_notes`, which server `notes` does not have
+          fix: did you mean `notes__search_notes`?
+    2 of 2 servers in order
     [exit 1]
     ");
     insta::assert_snapshot!(place.run(&["toolset", "--skill", "cooking", "hello"]), @"

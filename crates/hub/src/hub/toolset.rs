@@ -139,6 +139,9 @@ impl Hub {
         }
         let (skills, mut mistakes) = skills::check((*self.skills()).clone(), &snapshot.catalog, &config);
         mistakes.extend(skills::check_core(&settings.core, &snapshot.catalog, &config));
+        for mistake in &mistakes {
+            tracing::warn!("{mistake}");
+        }
         let there = |names: &[String]| -> Vec<Arc<str>> {
             names.iter().filter_map(|name| registry.get(name)).map(|tool| Arc::clone(&tool.name)).collect()
         };

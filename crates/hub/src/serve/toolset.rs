@@ -127,9 +127,13 @@ pub(crate) fn instructions(request: &Request) -> String {
     let (usable, _) = skills::check((*hub.skills()).clone(), &hub.snapshot().catalog, &hub.config());
     let skills = skills::prompt(&usable, settings.caps.max_skills);
     let servers = route::servers(hub, &request.view);
+    let session = match request.caller.era {
+        Era::Modern => " An answer may have a session: give it to the calls that follow.",
+        Era::Session => "",
+    };
     format!(
         "These few tools stand for those of these servers: {servers}. What is not listed is found with find_tools or \
-         reached with smart_route, and then run with call_tool. {skills}"
+         reached with smart_route, and then run with call_tool.{session} {skills}"
     )
 }
 
@@ -333,7 +337,12 @@ async fn hear(
         (before, selection.tool_names, format!("{why}{}", selection.reasoning))
     });
     announce(request, &before, &after);
-    (before != after).then_some(why)
+    let new: Vec<&str> = after.iter().filter(|name| !before.contains(name)).map(|name| &**name).collect();
+    match (before == after, new.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(why),
+        (false, false) => Some(format!("{why} New: {}.", new.join(", "))),
+    }
 }
 
 async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&str>) -> Answer {
