@@ -252,8 +252,10 @@ impl Toolset {
         let mut order: Vec<&Meant> = current.to_vec();
         order.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.domain.cmp(&b.domain)));
         let is_current = |domain: &Arc<str>| order.iter().any(|meant| meant.domain == *domain);
+        // A domain whose server is gone has nothing to keep a place for.
+        let is_there = |domain: &Arc<str>| stock.registry.staying(domain).next().is_some();
         let older = self.by_recency().into_iter().map(|active| &active.domain);
-        let older = older.filter(|domain| !is_current(domain));
+        let older = older.filter(|domain| !is_current(domain) && is_there(domain));
         let candidates: Vec<(Arc<str>, bool)> = (order.iter().map(|meant| (Arc::clone(&meant.domain), true)))
             .chain(older.map(|domain| (Arc::clone(domain), false)))
             .collect();
@@ -270,12 +272,14 @@ impl Toolset {
             } else if kept.is_empty() && stock.caps.max_domains > 0 {
                 let before =
                     self.domains.iter().find(|it| it.domain == domain).and_then(|it| it.kept.clone());
-                let most = self.most_relevant(stock, (tools, ranked), room, before);
-                why.push(format!(
-                    "{} has {count} tools and there is room for {room}: the most relevant stay, one for each kind \
-                     of action first",
-                    shown(&domain)
-                ));
+                let most = self.most_relevant(stock, (tools, ranked), room, before.clone());
+                if before.as_ref() != Some(&most) {
+                    why.push(format!(
+                        "{} has {count} tools and there is room for {room}: the most relevant stay, one for each \
+                         kind of action first",
+                        shown(&domain)
+                    ));
+                }
                 taken.extend(most.iter().cloned());
                 kept.push((domain, Some(most)));
             } else {

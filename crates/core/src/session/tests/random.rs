@@ -122,8 +122,9 @@ proptest! {
         happen(&yard, &mut toolset, &Event::Meant(said.clone()));
         let first: Arc<str> = format!("domain:d{}", said[0]).into();
         prop_assert!(toolset.domains().any(|domain| *domain == first), "{toolset:?}");
-        let tool = format!("d{}_0", said[0]);
-        prop_assert!(toolset.is_active(&yard.stock(), &tool));
+        let all: Vec<&Arc<str>> = yard.registry.staying(&first).collect();
+        prop_assert!(all.iter().all(|name| toolset.is_active(&yard.stock(), name)));
+        prop_assert!(toolset.listed(&yard.stock()).iter().any(|name| all.contains(&name)));
     }
 
     #[test]
