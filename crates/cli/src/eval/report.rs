@@ -72,7 +72,8 @@ fn add_fleet(set: &mut Value, fleet: &Fleet) {
         "unanswerable": { "n": fleet.unanswerable.n, "declined": share(fleet.unanswerable) },
     });
     set["toolset"] = json!({
-        "n": fleet.given.n, "has_right": share(fleet.given), "tokens": fleet.given_tokens.round(),
+        "n": fleet.given.n, "has_right": share(fleet.given), "domains_alone": share(fleet.given_by_domains),
+        "likeliest": share(fleet.likeliest), "tokens": fleet.given_tokens.round(),
         "most_tools": fleet.given_most, "all_tokens": fleet.all_tokens,
     });
     set["gap"] = top(fleet.gap);
@@ -174,10 +175,13 @@ fn kinds(fleet: &Fleet) -> String {
         vec![Cell::new(name), Cell::new(share.n), Cell::new(said)]
     };
     let unconfirmed = format!("{}, of which a right one {}", fleet.ran, fleet.destroyed);
+    let shown = |share: Share| share.share.map_or_else(String::new, two);
     let toolset = format!(
-        "of at most {} tools has a right one {}, {:.0} tokens, all {}",
+        "of at most {} tools has a right one {}, domains alone {}, the ten likeliest {}; {:.0} tokens, all {}",
         fleet.given_most,
-        fleet.given.share.map_or_else(String::new, two),
+        shown(fleet.given),
+        shown(fleet.given_by_domains),
+        shown(fleet.likeliest),
         fleet.given_tokens,
         fleet.all_tokens
     );

@@ -165,8 +165,11 @@ pub(super) struct Fleet {
     pub(super) split: Share,
     pub(super) vague: Share,
     pub(super) unanswerable: Share,
-    /// Of the requests for one tool, the share whose toolset has a right one; the tokens of such a list.
+    /// Of the requests for one tool, the share whose toolset has a right one, and the same for its domains alone
+    /// and for the ten likeliest tools; the tokens of such a list.
     pub(super) given: Share,
+    pub(super) given_by_domains: Share,
+    pub(super) likeliest: Share,
     pub(super) given_tokens: f64,
     /// The largest toolset.
     pub(super) given_most: usize,
@@ -259,6 +262,9 @@ impl Fleet {
         };
         let of_kind = |kind: Sort| outcomes.iter().filter(move |it| it.case.kind == kind);
         let is_one_tool = |it: &Outcome<'_>| it.is(&[Sort::Single, Sort::Destructive]);
+        let has_right = |tools: fn(&Seen) -> &Vec<usize>| {
+            Share::of(of_kind(Sort::Single), |it| found(&it.case.groups, tools(it.seen)) > 0.0)
+        };
         let ran = || of_kind(Sort::Destructive).filter(|it| it.seen.step == Step::Act);
         Self {
             tasks: outcomes.len(),
@@ -275,10 +281,12 @@ impl Fleet {
             split: Share::of(outcomes.iter().filter(|it| is_one_tool(it)), |it| it.seen.is_split),
             vague: Share::of(of_kind(Sort::Vague), |it| it.seen.step == Step::Ask),
             unanswerable: Share::of(of_kind(Sort::Unanswerable), |it| declines(it.seen)),
-            given: Share::of(of_kind(Sort::Single), |it| found(&it.case.groups, &it.seen.given) > 0.0),
-            given_tokens: outcomes.iter().map(|it| it.seen.given_tokens as f64).sum::<f64>()
+            given: has_right(|seen| &seen.given.tools),
+            given_by_domains: has_right(|seen| &seen.given.of_domains),
+            likeliest: has_right(|seen| &seen.ranked),
+            given_tokens: outcomes.iter().map(|it| it.seen.given.tokens as f64).sum::<f64>()
                 / f64::max(outcomes.len() as f64, 1.0),
-            given_most: outcomes.iter().map(|it| it.seen.given.len()).max().unwrap_or_default(),
+            given_most: outcomes.iter().map(|it| it.seen.given.tools.len()).max().unwrap_or_default(),
             all_tokens,
             gap: ranking(&|it| is_one_tool(it) && it.case.is_gap),
             english: ranking(&|it| is_one_tool(it) && it.case.is_english),

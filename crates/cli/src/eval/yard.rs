@@ -58,9 +58,18 @@ pub(super) struct Seen {
     pub(super) planned: Vec<usize>,
     /// Whether it is taken apart although nobody said that it has several steps.
     pub(super) is_split: bool,
-    /// The places of the tools that a conversation which begins with it is given, and the tokens of their list.
-    pub(super) given: Vec<usize>,
-    pub(super) given_tokens: usize,
+    pub(super) given: Given,
+}
+
+/// What a conversation that begins with a request is given.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// The places of the tools.
+    pub(super) tools: Vec<usize>,
+    /// Those of them that come with domains.
+    pub(super) of_domains: Vec<usize>,
+    /// The tokens of the list.
+    pub(super) tokens: usize,
 }
 
 /// What the product does about a request.
@@ -171,10 +180,8 @@ impl Yard {
         let may_act = acts(&decision) || acts(&bold());
         let planned = self.plan(task, &decision, (way, rules), Splitting::Bold);
         let is_split = self.plan(task, &decision, (way, rules), Splitting::Careful).len() > 1;
-        let (given, given_tokens) = self.give(task, &decision, (way, rules));
         Seen {
-            given,
-            given_tokens,
+            given: self.give(task, &decision, (way, rules)),
             planned: planned.into_iter().map(|position| self.places[position]).collect(),
             is_split,
             ranked: decision
@@ -192,7 +199,7 @@ impl Yard {
     }
 
     /// Gives a conversation that begins with a task its tools, as the surface `toolset` does: at most ten.
-    fn give(&self, task: &str, whole: &Decision, (way, rules): (&Way, Rules)) -> (Vec<usize>, usize) {
+    fn give(&self, task: &str, whole: &Decision, (way, rules): (&Way, Rules)) -> Given {
         let shares = |decision: &Decision| -> Vec<(Arc<str>, f32)> {
             let id = |position: usize| self.catalog.tools()[position].id.as_str().into();
             decision.candidates.iter().map(|it| (id(it.position), it.probability)).collect()
@@ -213,11 +220,17 @@ impl Yard {
         let stock = Stock { registry: &self.registry, core: &[], tier: None, skills: &skills, caps };
         let names: Vec<Arc<str>> = ranked.into_iter().map(|(name, _)| name).collect();
         let message = Said { domains: &domains, ranked: &names, bound: &bound };
-        let given = Toolset::default().select(&stock, &message).tool_names;
-        let positions = given.iter().filter_map(|name| self.catalog.position(name));
-        let positions: Vec<usize> = positions.collect();
-        let bytes: usize = positions.iter().map(|at| self.catalog.tools()[*at].listed().len()).sum();
-        (positions.into_iter().map(|at| self.places[at]).collect(), bytes.div_ceil(4))
+        let mut toolset = Toolset::default();
+        let names = toolset.select(&stock, &message).tool_names;
+        let places = |names: &mut dyn Iterator<Item = &Arc<str>>| -> Vec<usize> {
+            names.filter_map(|name| self.catalog.position(name)).map(|at| self.places[at]).collect()
+        };
+        let listed = |name: &Arc<str>| self.catalog.get(name).map_or(0, |tool| tool.listed().len());
+        Given {
+            tools: places(&mut names.iter()),
+            of_domains: places(&mut names.iter().filter(|name| !toolset.bound().contains(name))),
+            tokens: names.iter().map(listed).sum::<usize>().div_ceil(4),
+        }
     }
 
     /// Returns the tokens of a list of all tools.
