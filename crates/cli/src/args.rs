@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, audit, call, completions, connect, describe, doctor, eval, find, import, list, login, logs, man,
-    metadata, remove, route, run, runs, serve, status,
+    add, audit, call, completions, connect, describe, doctor, domains, eval, find, import, list, login, logs,
+    man, metadata, remove, route, run, runs, serve, skills, status, tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -56,6 +56,10 @@ pub(crate) enum Command {
     Call(call::Call),
     Run(run::RunWorkflow),
     Runs(runs::Runs),
+    Toolset(toolset::Toolset),
+    Skills(skills::Skills),
+    Tiers(tiers::Tiers),
+    Domains(domains::Domains),
     Add(add::Add),
     Remove(remove::Remove),
     Import(import::Import),

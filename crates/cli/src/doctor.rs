@@ -9,14 +9,14 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use toolyard_core::tool::clean;
-use toolyard_hub::config::Config;
+use toolyard_hub::config::{Config, Mistake};
+use toolyard_hub::hub::Hub;
 use toolyard_hub::store::MeaningStatus;
 
 use crate::args::Common;
 use crate::failure::{Failure, mistake_json};
 use crate::learn::Waiting;
 use crate::output::{self, count};
-use crate::serve;
 use crate::setup::{self, Source};
 
 /// Check the configuration and start every server, and say what helps
@@ -87,11 +87,6 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         Some(path) => Finding::good(format!("{} has no mistakes", path.display())),
         None => Finding::good("there is no file; the built-in servers are used"),
     }];
-    about_file.extend(
-        serve::unbuilt_surface(&config).map(|what| {
-            Finding::bad(what, "set `surface` to \"route\", \"search\" or \"all\", or delete it")
-        }),
-    );
     for problem in toolyard_hub::sidecars::read(&config.metadata).1 {
         about_file.push(Finding::bad(problem, "correct the file, or delete it"));
     }
@@ -101,7 +96,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     if !common.json {
         output::text(&block("configuration", &about_file))?;
     }
-    let (checked, about_meaning) = setup::with_config(config, async |hub| {
+    let (checked, about_meaning, about_skills) = setup::with_config(config, async |hub| {
         let mut checks = JoinSet::new();
         for upstream in hub.upstreams() {
             if asked.server.as_ref().is_none_or(|only| *upstream.name == **only) {
@@ -127,9 +122,14 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
                 waiting.suspend(|| output::text(&block("meaning", &about_meaning)))?;
             }
         }
-        Ok((checked, about_meaning))
+        let about_skills = skills(hub).await;
+        if !about_skills.is_empty() && !common.json {
+            waiting.suspend(|| output::text(&block("skills", &about_skills)))?;
+        }
+        Ok((checked, about_meaning, about_skills))
     })
     .await?;
+    about_file.extend(about_skills);
     conclude(common, &source, (&about_file, &about_meaning), checked)
 }
 
@@ -161,6 +161,17 @@ fn conclude(
         output::text(&format!("{working} of {} in order", count(checked.len(), "server")))?;
     }
     if ok { Ok(()) } else { Err(Failure::silent(1)) }
+}
+
+/// Says what is wrong with skills and core tools, as far as the tools of servers are known.
+async fn skills(hub: &Hub) -> Vec<Finding> {
+    let supply = hub.supply(&hub.snapshot(), &[], &hub.config().toolset).await;
+    let bad = |mistake: &Mistake| {
+        let what = Mistake { hint: None, ..mistake.clone() }.to_string();
+        let fix = mistake.hint.clone().unwrap_or_else(|| "correct it, or delete it".to_owned());
+        Finding::bad(what, fix)
+    };
+    hub.skill_mistakes(&supply).iter().map(bad).collect()
 }
 
 /// How long understanding tools is waited for; what is missing then is computed later.

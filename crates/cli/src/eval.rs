@@ -39,6 +39,8 @@ use yard::Yard;
 
 top-1: the first tool is right. recall@5: the share of the needed steps with a right tool among the
 first five. nDCG@10: how early the right tools come. What is acted on depends on the threshold.
+toolset: of a fleet's requests for one tool, the share for which a conversation that begins with it is given a
+right tool, and the tokens of such a list beside those of all tools.
 With --json: {\"sets\": [{\"name\", \"tools\", \"queries\", \"top1\", \"recall5\", \"ndcg10\", \"bm25\",
 \"route_us_p50\", \"acted\", \"asked_on_answerable\", \"alternatives\", \"ece\", \"curve\", …}], \"macro\"}
 
@@ -154,6 +156,7 @@ fn measure(
         seen: &seen,
         unserved: &unserved,
         threshold: way.threshold,
+        all_tokens: yard.tokens(),
     };
     let scores = Scores::of(&measured);
     Ok(Scores { rejected: yard.rejected, written: yard.written, ..scores })

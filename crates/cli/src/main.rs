@@ -17,6 +17,10 @@ mod describe; //    one tool
 mod call; //        run a tool
 mod run; //         run a workflow
 mod runs; //        runs of workflows
+mod toolset; //     what a conversation is given
+mod skills; //      instructions with tools
+mod tiers; //       tools by tier
+mod domains; //     tools that belong together
 mod add; //         one more server
 mod remove; //      one server less
 mod import; //      servers of other clients
@@ -106,6 +110,10 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Call(asked)) => call::run(&common, &asked).await,
         Some(Command::Run(asked)) => run::run(&common, &asked).await,
         Some(Command::Runs(asked)) => runs::run(&common, &asked).await,
+        Some(Command::Toolset(asked)) => toolset::run(&common, &asked).await,
+        Some(Command::Skills(asked)) => skills::run(&common, &asked).await,
+        Some(Command::Tiers(asked)) => tiers::run(&common, &asked).await,
+        Some(Command::Domains(asked)) => domains::run(&common, &asked).await,
         Some(Command::Add(asked)) => add::run(&common, &asked),
         Some(Command::Remove(asked)) => remove::run(&common, &asked),
         Some(Command::Import(asked)) => import::run(&common, &asked),

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use toolyard_hub::config::{self, Config, Profile};
+use toolyard_hub::config::{self, Config};
 use toolyard_hub::hub::{Hub, Learning};
 use toolyard_hub::serve::{Reception, http, stdio};
 
@@ -47,7 +47,7 @@ pub(crate) struct Serve {
 enum Surface {
     /// One tool that takes plain words, smart_route
     Route,
-    /// A small set that fits the session (not built yet)
+    /// The few tools that a conversation needs, which follow it
     Toolset,
     /// find_tools, describe_tool and call_tool
     Search,
@@ -111,32 +111,11 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
     outcome
 }
 
-/// Reads settings that can be served. What the command line says about the surface comes first.
+/// Reads the settings. What the command line says about the surface comes first.
 fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Failure> {
     let mut config = source.load()?;
     config.serve.surface = surface.unwrap_or(config.serve.surface);
-    match unbuilt_surface(&config) {
-        Some(what) => Err(Failure::usage(what).hint("use `route`, `search` or `all`, or leave it out")),
-        None => Ok(config),
-    }
-}
-
-/// Says which surface was asked for that does not exist yet.
-pub(crate) fn unbuilt_surface(config: &Config) -> Option<String> {
-    let unbuilt = |surface| match surface {
-        config::Surface::Toolset => Some("toolset"),
-        config::Surface::Route | config::Surface::Search | config::Surface::All | config::Surface::Auto => {
-            None
-        }
-    };
-    if let Some(name) = unbuilt(config.serve.surface) {
-        return Some(format!("the surface `{name}` is not built yet"));
-    }
-    config.serve.profiles.iter().find_map(|(profile, shown)| match shown {
-        Profile::Surface { surface, .. } => unbuilt(*surface)
-            .map(|name| format!("the surface `{name}` of profile `{profile}` is not built yet")),
-        Profile::Transparent { .. } => None,
-    })
+    Ok(config)
 }
 
 async fn listen(address: SocketAddr, config: &Config) -> Result<TcpListener, Failure> {

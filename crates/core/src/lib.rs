@@ -9,6 +9,8 @@ pub mod hazard; //   what one call would do to the world
 pub mod lexicon; //  what words mean in many languages
 pub mod task; //     the requests that a task is made of
 pub mod metadata; // what is known of a tool beyond its listing
+pub mod domain; //   which tools belong together
+pub mod session; //  what one conversation has active
 pub mod embed; //    text to vector, with the encoder inside
 pub mod index; //    words, phrasings and names over the catalog
 pub mod route; //    a request becomes a decision, with reasons

@@ -10,7 +10,9 @@ mod library;
 mod sidecar;
 
 pub use export::Metadata;
+pub(crate) use export::targets;
 pub(crate) use infer::first_sentence;
+pub use infer::gist;
 pub use knowledge::{Facts, Knowledge};
 pub use library::Library;
 pub use sidecar::{Error, Note, Sidecar};

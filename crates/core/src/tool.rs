@@ -19,6 +19,7 @@ pub use clean::clean;
 pub(crate) use effect::names_destruction;
 pub use effect::{Effect, Hints};
 pub use id::{BadToolId, ToolId};
+pub use listed::Parameters;
 pub use parameter::Parameter;
 pub(crate) use parameter::remarks;
 

@@ -8,6 +8,7 @@ mod document;
 mod raw;
 mod check;
 mod server;
+mod toolset;
 mod resolve;
 mod shown;
 mod page;
@@ -29,6 +30,7 @@ pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
 pub(crate) use page::Page;
 pub use raw::schema;
+pub use toolset::{Activating, Chooser, Place, Skill, Toolset};
 
 /// The name of the settings file.
 pub const FILE_NAME: &str = "toolyard.json";
@@ -95,7 +97,10 @@ pub fn default(folders: &Folders) -> Config {
         ]),
         routing: Routing::default(),
         tiers: Vec::new(),
+        domains: Vec::new(),
+        toolset: Toolset::default(),
         skills: BTreeMap::new(),
+        skill_files: beside(&folders.config, SKILLS),
         policy: Policy::default(),
         audit: Audit::default(),
         serve: Serve::default(),
@@ -110,6 +115,9 @@ pub(crate) const METADATA: &str = "metadata";
 
 /// The folder beside a settings file in which a person may write workflows.
 pub(crate) const WORKFLOWS: &str = "workflows";
+
+/// The folder beside a settings file in which a person may write skills.
+pub(crate) const SKILLS: &str = "skills";
 
 /// Returns the folder of that name where there is one. Most people have none, which is no mistake.
 fn beside(folder: &Path, name: &str) -> Vec<PathBuf> {
@@ -164,8 +172,14 @@ pub struct Config {
     pub routing: Routing,
     /// Tier of a tool by glob over `server__tool`, first match wins.
     pub tiers: Vec<(String, u8)>,
-    /// Skills by name.
+    /// Domain of a tool by glob over `server__tool`, first match wins.
+    pub domains: Vec<(String, String)>,
+    /// What conversations are given.
+    pub toolset: Toolset,
+    /// Skills of the settings themselves, by name.
     pub skills: BTreeMap<String, Skill>,
+    /// Files, or folders of files, with skills of a person.
+    pub skill_files: Vec<PathBuf>,
     /// What may be called.
     pub policy: Policy,
     /// What is written down about calls.
@@ -178,6 +192,16 @@ pub struct Config {
     pub metadata: Vec<PathBuf>,
     /// Files, or folders of files, with workflows of a person.
     pub workflows: Vec<PathBuf>,
+}
+
+impl Config {
+    /// Returns what conversations are given at a profile, or without one.
+    pub fn toolset_of(&self, profile: Option<&str>) -> &Toolset {
+        match profile.and_then(|name| self.serve.profiles.get(name)) {
+            Some(Profile::Surface { toolset, .. }) => toolset,
+            Some(Profile::Transparent { .. }) | None => &self.toolset,
+        }
+    }
 }
 
 /// One upstream server.
@@ -409,17 +433,6 @@ impl Default for Performance {
     }
 }
 
-/// A set of tools with instructions, loaded on demand.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Skill {
-    /// When to use it.
-    pub when: String,
-    /// What a model is told when it activates the skill.
-    pub instructions: String,
-    /// Tools as `server__tool`.
-    pub tools: Vec<String>,
-}
-
 /// What may be called.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policy {
@@ -502,6 +515,8 @@ pub enum Profile {
         surface: Surface,
         /// Only these servers; all when empty.
         servers: Vec<String>,
+        /// What conversations are given, on the surface `toolset`.
+        toolset: Box<Toolset>,
     },
     /// One upstream passed through unchanged, without prefix.
     Transparent {

@@ -21,6 +21,7 @@ use crate::process::Nursery;
 use crate::routing::Memory;
 use crate::seal::Seal;
 use crate::sidecars;
+use crate::skills::{self, Skills};
 use crate::store::{self, ServerStatus, Status, Store};
 use crate::upstream::{Audience, Changes, Failure, News, State, Surroundings, Upstream};
 use crate::vault::{Keyring, Vault};
@@ -28,15 +29,18 @@ use crate::workflows::Template;
 
 mod board; //  what servers offer, written by one task
 mod call; //   one call of one tool
+mod choose; // what a small model says about domains
 mod decide; // which tool is meant
 mod execute; // runs of workflows
 mod plan; //   several steps from words
+mod toolset; // what conversations are given
 mod workflow; // templates, called like tools
 
 use board::{Board, Written, write_down};
 pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, wants_input};
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use plan::{Doubt, Errand, Lack, Planned, Prospect};
+pub use toolset::{Heard, OWN_TOOLS, Supply};
 pub use workflow::question;
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
@@ -80,6 +84,7 @@ pub struct Hub {
     memory: Arc<Memory>,
     meanings: Arc<Meanings>,
     settings: RwLock<Settings>,
+    supplies: toolset::Supplies,
     background: Mutex<JoinSet<()>>,
 }
 
@@ -99,6 +104,10 @@ struct Settings {
     templates: Arc<[Template]>,
     /// What is wrong with files of workflows.
     workflow_mistakes: Arc<[Mistake]>,
+    /// Skills that a person wrote.
+    skills: Arc<Skills>,
+    /// What is wrong with files of skills.
+    skill_mistakes: Arc<[Mistake]>,
     /// Second connections, in the session era, to servers that speak both.
     companions: BTreeMap<Arc<str>, Arc<Upstream>>,
 }
@@ -137,6 +146,8 @@ impl Hub {
             metadata_problems: Arc::new([]),
             templates: Arc::new([]),
             workflow_mistakes: Arc::new([]),
+            skills: Arc::default(),
+            skill_mistakes: Arc::new([]),
             companions: BTreeMap::new(),
         };
         let memory = Arc::new(Memory::default());
@@ -153,6 +164,7 @@ impl Hub {
             memory: Arc::clone(&memory),
             meanings: Arc::new(Meanings::new(Arc::clone(&store), around.http.clone())),
             settings: RwLock::new(settings),
+            supplies: toolset::Supplies::default(),
             background: Mutex::default(),
             around,
             options,
@@ -174,6 +186,10 @@ impl Hub {
         let mut fresh = Vec::new();
         let (own, metadata_problems) = own_metadata(&config);
         let (templates, workflow_mistakes) = workflow::offered(&config);
+        let (skills, skill_mistakes) = skills::read(&config);
+        for mistake in &skill_mistakes {
+            tracing::warn!("{mistake}");
+        }
         {
             let mut written = self.board.written.lock().expect("no holder panics");
             let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
@@ -227,6 +243,8 @@ impl Hub {
             metadata_problems: metadata_problems.into(),
             templates,
             workflow_mistakes,
+            skills: Arc::new(skills),
+            skill_mistakes: skill_mistakes.into(),
             companions: BTreeMap::new(),
         };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));

@@ -13,6 +13,7 @@ pub mod caller; //   who asked, and how to reach them
 pub mod upstream; // one server: reach, supervise, list
 pub mod sidecars; // what a person wrote about tools
 pub mod workflows; // templates that a person wrote
+pub mod skills; //   instructions with tools that a person wrote
 pub mod routing; //  what a decision depends on, and decisions remembered
 pub mod store; //    what was learnt, across restarts
 pub mod journal; //  workflows under way, written before anything happens

@@ -11,6 +11,7 @@ pub(crate) mod era; //         which era a request belongs to, and what each exp
 pub(crate) mod answer; //      one request, one answer
 pub(crate) mod remainder; //   what did not fit into an answer
 pub(crate) mod tools; //       what is listed, and calls to it
+pub(crate) mod toolset; //     the few tools that a conversation needs
 pub(crate) mod offers; //      resources, prompts, completions
 pub(crate) mod transparent; // one server, passed through
 pub(crate) mod park; //        calls that wait for their client to come back
@@ -30,6 +31,7 @@ pub struct Reception {
     parked: park::Parked,
     pending: route::Pending,
     remainders: remainder::Remainders,
+    toolsets: toolset::Toolsets,
     watched: Mutex<HashMap<subscribe::Watched, subscribe::Watch>>,
 }
 
@@ -41,6 +43,7 @@ impl Reception {
             parked: park::Parked::default(),
             pending: route::Pending::default(),
             remainders: remainder::Remainders::default(),
+            toolsets: toolset::Toolsets::default(),
             watched: Mutex::default(),
         })
     }
@@ -49,11 +52,13 @@ impl Reception {
     pub(crate) fn view(&self, profile: Option<&str>) -> Option<View> {
         let config = self.hub.config();
         match profile {
-            None => Some(View::Surface { surface: config.serve.surface, servers: Vec::new() }),
+            None => Some(View::Surface { surface: config.serve.surface, servers: Vec::new(), profile: None }),
             Some(name) => config.serve.profiles.get(name).map(|profile| match profile {
-                Profile::Surface { surface, servers } => {
-                    View::Surface { surface: *surface, servers: servers.clone() }
-                }
+                Profile::Surface { surface, servers, .. } => View::Surface {
+                    surface: *surface,
+                    servers: servers.clone(),
+                    profile: Some(name.to_owned()),
+                },
                 Profile::Transparent { server } => View::Transparent { server: server.as_str().into() },
             }),
         }
@@ -63,8 +68,8 @@ impl Reception {
 /// What a client sees of the hub.
 #[derive(Clone, Debug)]
 pub(crate) enum View {
-    /// A surface over some or all servers.
-    Surface { surface: Surface, servers: Vec<String> },
+    /// A surface over some or all servers, under the name of its profile.
+    Surface { surface: Surface, servers: Vec<String>, profile: Option<String> },
     /// One server as it is.
     Transparent { server: Arc<str> },
 }

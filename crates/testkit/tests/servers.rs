@@ -20,6 +20,7 @@ async fn every_real_server_lists_its_tools() {
         ("filesystem", vec![vault], "read_text_file"),
         ("memory", vec![], "create_entities"),
         ("obsidian", vec![vault], "read_note"),
+        ("playwright", vec!["--headless"], "browser_navigate"),
         ("git", vec![], "git_status"),
         ("time", vec![], "convert_time"),
         ("calculator", vec![], "calculate"),

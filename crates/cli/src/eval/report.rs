@@ -71,6 +71,11 @@ fn add_fleet(set: &mut Value, fleet: &Fleet) {
         "vague": { "n": fleet.vague.n, "asked": share(fleet.vague) },
         "unanswerable": { "n": fleet.unanswerable.n, "declined": share(fleet.unanswerable) },
     });
+    set["toolset"] = json!({
+        "n": fleet.given.n, "has_right": share(fleet.given), "domains_alone": share(fleet.given_by_domains),
+        "likeliest": share(fleet.likeliest), "tokens": fleet.given_tokens.round(),
+        "most_tools": fleet.given_most, "all_tokens": fleet.all_tokens,
+    });
     set["gap"] = top(fleet.gap);
     set["languages"] = json!({ "en": top(fleet.english), "other": top(fleet.other) });
 }
@@ -170,9 +175,20 @@ fn kinds(fleet: &Fleet) -> String {
         vec![Cell::new(name), Cell::new(share.n), Cell::new(said)]
     };
     let unconfirmed = format!("{}, of which a right one {}", fleet.ran, fleet.destroyed);
+    let shown = |share: Share| share.share.map_or_else(String::new, two);
+    let toolset = format!(
+        "of at most {} tools has a right one {}, domains alone {}, the ten likeliest {}; {:.0} tokens, all {}",
+        fleet.given_most,
+        shown(fleet.given),
+        shown(fleet.given_by_domains),
+        shown(fleet.likeliest),
+        fleet.given_tokens,
+        fleet.all_tokens
+    );
     let multi = format!("steps planned {}, found {}", two(fleet.planned), two(fleet.multi.1.recall5));
     let rows = vec![
         ranked("single", fleet.single),
+        vec![Cell::new("  toolset"), Cell::new(fleet.given.n), Cell::new(toolset)],
         ranked("destructive", fleet.destructive),
         held("  asked first", fleet.asked_first, "share"),
         vec![Cell::new("  run unconfirmed"), Cell::new(""), Cell::new(unconfirmed)],

@@ -165,6 +165,16 @@ pub(super) struct Fleet {
     pub(super) split: Share,
     pub(super) vague: Share,
     pub(super) unanswerable: Share,
+    /// Of the requests for one tool, the share whose toolset has a right one, and the same for its domains alone
+    /// and for the ten likeliest tools; the tokens of such a list.
+    pub(super) given: Share,
+    pub(super) given_by_domains: Share,
+    pub(super) likeliest: Share,
+    pub(super) given_tokens: f64,
+    /// The largest toolset.
+    pub(super) given_most: usize,
+    /// The tokens of a list of all tools.
+    pub(super) all_tokens: usize,
     pub(super) gap: (usize, Ranking),
     pub(super) english: (usize, Ranking),
     pub(super) other: (usize, Ranking),
@@ -194,12 +204,14 @@ pub(super) struct Measured<'a> {
     pub(super) unserved: &'a [Seen],
     pub(super) route_us: f64,
     pub(super) threshold: f64,
+    /// The tokens of a list of all tools.
+    pub(super) all_tokens: usize,
 }
 
 impl Scores {
     /// Brings everything that was seen into numbers.
     pub(super) fn of(measured: &Measured<'_>) -> Self {
-        let Measured { collection, seen, unserved, route_us, threshold } = *measured;
+        let Measured { collection, seen, unserved, route_us, threshold, all_tokens } = *measured;
         let outcomes: Vec<Outcome<'_>> =
             collection.cases.iter().zip(seen).map(|(case, seen)| Outcome { case, seen }).collect();
         let of_kinds = |kinds: &'static [Sort]| outcomes.iter().copied().filter(move |it| it.is(kinds));
@@ -233,7 +245,7 @@ impl Scores {
             bins,
             curve: (6..=19).map(|step| point(f64::from(step) / 20.0)).collect(),
             declined: (!unserved.is_empty()).then(|| Share::of(unserved, |seen| declines(seen))),
-            fleet: collection.is_fleet.then(|| Fleet::of(&outcomes)),
+            fleet: collection.is_fleet.then(|| Fleet::of(&outcomes, all_tokens)),
             rejected: 0,
             unknown: collection.unknown,
             written: 0,
@@ -242,7 +254,7 @@ impl Scores {
 }
 
 impl Fleet {
-    fn of(outcomes: &[Outcome<'_>]) -> Self {
+    fn of(outcomes: &[Outcome<'_>], all_tokens: usize) -> Self {
         let ranking = |is_in: &dyn Fn(&Outcome<'_>) -> bool| {
             let rankings: Vec<Ranking> =
                 outcomes.iter().filter(|it| is_in(it)).map(Outcome::ranking).collect();
@@ -250,6 +262,9 @@ impl Fleet {
         };
         let of_kind = |kind: Sort| outcomes.iter().filter(move |it| it.case.kind == kind);
         let is_one_tool = |it: &Outcome<'_>| it.is(&[Sort::Single, Sort::Destructive]);
+        let has_right = |tools: fn(&Seen) -> &Vec<usize>| {
+            Share::of(of_kind(Sort::Single), |it| found(&it.case.groups, tools(it.seen)) > 0.0)
+        };
         let ran = || of_kind(Sort::Destructive).filter(|it| it.seen.step == Step::Act);
         Self {
             tasks: outcomes.len(),
@@ -266,6 +281,13 @@ impl Fleet {
             split: Share::of(outcomes.iter().filter(|it| is_one_tool(it)), |it| it.seen.is_split),
             vague: Share::of(of_kind(Sort::Vague), |it| it.seen.step == Step::Ask),
             unanswerable: Share::of(of_kind(Sort::Unanswerable), |it| declines(it.seen)),
+            given: has_right(|seen| &seen.given.tools),
+            given_by_domains: has_right(|seen| &seen.given.of_domains),
+            likeliest: has_right(|seen| &seen.ranked),
+            given_tokens: outcomes.iter().map(|it| it.seen.given.tokens as f64).sum::<f64>()
+                / f64::max(outcomes.len() as f64, 1.0),
+            given_most: outcomes.iter().map(|it| it.seen.given.tools.len()).max().unwrap_or_default(),
+            all_tokens,
             gap: ranking(&|it| is_one_tool(it) && it.case.is_gap),
             english: ranking(&|it| is_one_tool(it) && it.case.is_english),
             other: ranking(&|it| is_one_tool(it) && !it.case.is_english),

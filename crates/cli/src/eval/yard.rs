@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
+use toolyard_core::domain;
 use toolyard_core::embed::Embedding;
 use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
@@ -16,6 +17,7 @@ use toolyard_core::plan::{self, Splitting};
 use toolyard_core::route::{
     self, Decision, Method, Reasons, Request, Rules, Sense, Situation, Standing, Verdict,
 };
+use toolyard_core::session::{self, Caps, Registered, Registry, Said, Stock, Toolset};
 use toolyard_core::task::clauses;
 
 use super::bm25::Bm25;
@@ -27,6 +29,8 @@ use super::{MOST, Way};
 pub(super) struct Yard {
     catalog: Catalog,
     index: Index,
+    /// What conversations can be given.
+    registry: Registry,
     /// What the tools mean, where something compares meanings.
     meaning: Option<Meaning>,
     /// The place in the set of each tool of the catalog.
@@ -54,6 +58,18 @@ pub(super) struct Seen {
     pub(super) planned: Vec<usize>,
     /// Whether it is taken apart although nobody said that it has several steps.
     pub(super) is_split: bool,
+    pub(super) given: Given,
+}
+
+/// What a conversation that begins with a request is given.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// The places of the tools.
+    pub(super) tools: Vec<usize>,
+    /// Those of them that come with domains.
+    pub(super) of_domains: Vec<usize>,
+    /// The tokens of the list.
+    pub(super) tokens: usize,
 }
 
 /// What the product does about a request.
@@ -66,6 +82,12 @@ pub(super) enum Step {
     Ask,
     Abstain,
 }
+
+/// A request that is vaguer than this is given no tools of its own.
+const VAGUE: f64 = 0.5;
+
+/// Candidates that are weighed when a conversation is given its tools.
+const WEIGHED: usize = 20;
 
 /// How the product takes a listing by default, except that a set without servers is one long listing.
 const BOUNDS: Bounds = Bounds { tools: usize::MAX, name_chars: 128, description_chars: 16_384, nesting: 127 };
@@ -116,7 +138,15 @@ impl Yard {
         let library = way.has_library.then(Library::builtin);
         let knowledge = Knowledge::gather(&catalog, library, &[], |_| None);
         let written = knowledge.written();
-        Self { index: Index::new(&catalog, knowledge), catalog, meaning: None, places, rejected, written }
+        let mut registry = Registry::default();
+        let domains = domain::infer(&catalog, &knowledge, |_| None);
+        for (at, (tool, domain)) in catalog.tools().iter().zip(domains).enumerate() {
+            let (name, action) = (tool.id.as_str().into(), knowledge.of(at).action);
+            let entry = Registered { name, group: Arc::clone(&tool.server), action, tags: vec![domain] };
+            registry.add_tool(entry, None);
+        }
+        let index = Index::new(&catalog, knowledge);
+        Self { index, catalog, registry, meaning: None, places, rejected, written }
     }
 
     fn sense(&self, request: Option<&[Embedding]>) -> Option<Sense> {
@@ -132,7 +162,7 @@ impl Yard {
     }
 
     fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
-        let rules = Rules { confidence: way.threshold, candidates: MOST, reasons: Reasons::LeftOut };
+        let rules = Rules { confidence: way.threshold, candidates: WEIGHED, reasons: Reasons::LeftOut };
         let sense = self.sense(way.model.request(task).as_deref());
         let decision = self.decide(task, sense.as_ref(), way, rules);
         let first = decision.candidates.first();
@@ -151,15 +181,62 @@ impl Yard {
         let planned = self.plan(task, &decision, (way, rules), Splitting::Bold);
         let is_split = self.plan(task, &decision, (way, rules), Splitting::Careful).len() > 1;
         Seen {
+            given: self.give(task, &decision, (way, rules)),
             planned: planned.into_iter().map(|position| self.places[position]).collect(),
             is_split,
-            ranked: decision.candidates.iter().map(|candidate| self.places[candidate.position]).collect(),
+            ranked: decision
+                .candidates
+                .iter()
+                .take(MOST)
+                .map(|candidate| self.places[candidate.position])
+                .collect(),
             bm25: bm25.map(|bm25| bm25.rank(task, MOST)).unwrap_or_default(),
             step,
             confidence: decision.confidence,
             may_act,
             is_destructive,
         }
+    }
+
+    /// Gives a conversation that begins with a task its tools, as the surface `toolset` does: at most ten.
+    fn give(&self, task: &str, whole: &Decision, (way, rules): (&Way, Rules)) -> Given {
+        let shares = |decision: &Decision| -> Vec<(Arc<str>, f32)> {
+            let id = |position: usize| self.catalog.tools()[position].id.as_str().into();
+            decision.candidates.iter().map(|it| (id(it.position), it.probability)).collect()
+        };
+        let mut parts = vec![shares(whole)];
+        let cut = clauses(task);
+        for at in (0..cut.len()).filter(|_| cut.len() > 1).take(4) {
+            let spoken = plan::spoken(&cut, at);
+            let sense = self.sense(way.model.request(&spoken).as_deref());
+            parts.push(shares(&self.decide(&spoken, sense.as_ref(), way, rules)));
+        }
+        let ranked = session::merged(parts);
+        let domains = session::meant(&self.registry, task, &ranked);
+        let caps = Caps { max_listed: MOST, ..Caps::STANDARD };
+        let most = if whole.judgement.vague < VAGUE { caps.max_tools } else { 0 };
+        let bound = session::needed(&self.registry, &domains, &ranked, most);
+        let skills = BTreeMap::new();
+        let stock = Stock { registry: &self.registry, core: &[], tier: None, skills: &skills, caps };
+        let names: Vec<Arc<str>> = ranked.into_iter().map(|(name, _)| name).collect();
+        let message = Said { domains: &domains, ranked: &names, bound: &bound };
+        let mut toolset = Toolset::default();
+        let names = toolset.select(&stock, &message).tool_names;
+        let places = |names: &mut dyn Iterator<Item = &Arc<str>>| -> Vec<usize> {
+            names.filter_map(|name| self.catalog.position(name)).map(|at| self.places[at]).collect()
+        };
+        let listed = |name: &Arc<str>| self.catalog.get(name).map_or(0, |tool| tool.listed().len());
+        Given {
+            tools: places(&mut names.iter()),
+            of_domains: places(&mut names.iter().filter(|name| !toolset.bound().contains(name))),
+            tokens: names.iter().map(listed).sum::<usize>().div_ceil(4),
+        }
+    }
+
+    /// Returns the tokens of a list of all tools.
+    pub(super) fn tokens(&self) -> usize {
+        let bytes: usize = self.catalog.tools().iter().map(|tool| tool.listed().len()).sum();
+        bytes.div_ceil(4)
     }
 
     /// Plans a task as the product does: which tool each of its requests means.

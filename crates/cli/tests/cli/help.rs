@@ -18,6 +18,10 @@ fn the_overview_shows_every_command() {
       call         Run a tool and print what it answers
       run          Run a workflow from a file or by its name
       runs         See, resume and cancel runs of workflows
+      toolset      Play a conversation and show which tools it is given, message by message
+      skills       List skills: instructions with the tools they need
+      tiers        List tools by tier: essential, utility, fallback
+      domains      List domains: tools that are given out together
       add          Add a server to the configuration
       remove       Remove a server from the configuration
       import       Take over the servers of other MCP clients
@@ -65,6 +69,10 @@ fn every_command_explains_itself_with_examples() {
         "find",
         "describe",
         "call",
+        "toolset",
+        "skills",
+        "tiers",
+        "domains",
         "add",
         "remove",
         "import",

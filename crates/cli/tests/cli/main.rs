@@ -14,3 +14,4 @@ mod health; //    status, doctor, logs, login
 mod stream; //    pipes, colours, JSON
 mod serving; //   serve, and what it notices
 mod workflows; // run and runs
+mod toolsets; //  what conversations are given

@@ -12,42 +12,6 @@ use crate::place::Place;
 const DEADLINE: Duration = Duration::from_secs(30);
 
 #[test]
-fn surfaces_that_are_not_built_are_refused() {
-    let place = Place::new();
-    insta::assert_snapshot!(place.run(&["serve", "--surface", "toolset"]), @"
-    [stderr]
-    error: the surface `toolset` is not built yet
-      hint: use `route`, `search` or `all`, or leave it out
-    [exit 2]
-    ");
-    place.configure(r#"{ "mcpServers": {}, "serve": { "surface": "toolset" } }"#);
-    insta::assert_snapshot!(place.run(&["serve"]), @"
-    [stderr]
-    error: the surface `toolset` is not built yet
-      hint: use `route`, `search` or `all`, or leave it out
-    [exit 2]
-    ");
-    place
-        .configure(r#"{ "mcpServers": {}, "serve": { "profiles": { "small": { "surface": "toolset" } } } }"#);
-    insta::assert_snapshot!(place.run(&["serve"]), @"
-    [stderr]
-    error: the surface `toolset` of profile `small` is not built yet
-      hint: use `route`, `search` or `all`, or leave it out
-    [exit 2]
-    ");
-    insta::assert_snapshot!(place.run(&["doctor"]), @r#"
-    configuration
-      ok  [HOME]/config/toolyard/toolyard.json has no mistakes
-      bad  the surface `toolset` of profile `small` is not built yet
-          fix: set `surface` to "route", "search" or "all", or delete it
-      note  no server is configured
-          fix: add one with `toolyard add`
-    0 of 0 servers in order
-    [exit 1]
-    "#);
-}
-
-#[test]
 fn an_address_for_everybody_needs_a_token() {
     insta::assert_snapshot!(Place::new().run(&["serve", "--http", "0.0.0.0:0"]), @"
     [stderr]

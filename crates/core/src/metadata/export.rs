@@ -64,7 +64,7 @@ impl Metadata {
             description: infer::first_sentence(&tool.description).to_owned(),
             long_description: tool.description.clone(),
             action: facts.action,
-            targets: or(&note.targets, |tool, _| infer::targets(tool)),
+            targets: targets(tool, facts),
             category: category.unwrap_or_default(),
             tags: or(&note.tags, tags),
             keywords: or(&note.keywords, |tool, _| {
@@ -96,6 +96,12 @@ impl Metadata {
             rate_limit: self.rate_limit,
         }
     }
+}
+
+/// Returns what a tool acts on.
+pub(crate) fn targets(tool: &Tool, facts: &Facts) -> Vec<String> {
+    let written = facts.note.as_ref().map(|note| note.targets.as_slice()).unwrap_or_default();
+    if written.is_empty() { infer::targets(tool) } else { written.to_vec() }
 }
 
 fn tags(tool: &Tool, facts: &Facts) -> Vec<String> {

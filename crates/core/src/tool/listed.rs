@@ -10,6 +10,15 @@ use super::{Tool, clean};
 /// Stands in for an input schema that the server left out.
 const NO_PARAMETERS: &str = r#"{"type":"object"}"#;
 
+/// Which parameters of a tool are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameters {
+    /// All of them.
+    All,
+    /// Those that no call can do without.
+    Required,
+}
+
 impl Tool {
     /// Returns the definition as JSON text under the tool's id.
     ///
@@ -27,6 +36,33 @@ impl Tool {
             return self.listed();
         }
         self.written(|value| with_parameter(&input_schema(value), parameter, schema))
+    }
+
+    /// Returns the definition for whoever has little room: what it does in a sentence, no title and no form of
+    /// results, and of the parameters those that are asked for; with one more where there is one.
+    pub fn listed_briefly(&self, gist: &str, parameters: Parameters, added: Option<(&str, &str)>) -> String {
+        let required: Vec<&str> =
+            self.parameters.iter().filter(|own| own.required).map(|own| own.name.as_str()).collect();
+        let whole = self.written(|value| {
+            let kept = match parameters {
+                Parameters::All => input_schema(value),
+                Parameters::Required => with_only(&input_schema(value), &required),
+            };
+            match added.filter(|(name, _)| !self.parameters.iter().any(|own| own.name == *name)) {
+                Some((name, schema)) => with_parameter(&kept, name, schema),
+                None => kept,
+            }
+        });
+        let Ok(value) = serde_json::from_str::<Box<RawValue>>(&whole) else { return whole };
+        let mut out = Listing::new(whole.len());
+        for (key, value) in Members::of(&value).map_or_else(Vec::new, |members| members.0) {
+            match key.as_str() {
+                "name" | "inputSchema" | "annotations" => out.member(&key, value.get()),
+                "description" => out.member(&key, &quoted(gist)),
+                _ => {}
+            }
+        }
+        out.finish()
     }
 
     fn written(&self, schema: impl Fn(&RawValue) -> String) -> String {
@@ -133,6 +169,24 @@ fn input_schema(value: &RawValue) -> String {
         }
         None => NO_PARAMETERS.to_owned(),
     }
+}
+
+fn with_only(schema: &str, parameters: &[&str]) -> String {
+    let Ok(value) = serde_json::from_str::<Box<RawValue>>(schema) else { return schema.to_owned() };
+    let Some(members) = Members::of(&value) else { return schema.to_owned() };
+    let mut out = Listing::new(schema.len());
+    for (key, value) in members.0 {
+        let own = if key == "properties" { Members::of(value) } else { None };
+        let Some(own) = own else {
+            out.member(&key, value.get());
+            continue;
+        };
+        let mut properties = Listing::new(value.get().len());
+        let kept = own.0.iter().filter(|(name, _)| parameters.contains(&name.as_str()));
+        kept.for_each(|(name, value)| properties.member(name, value.get()));
+        out.member(&key, &properties.finish());
+    }
+    out.finish()
 }
 
 fn with_parameter(schema: &str, parameter: &str, added: &str) -> String {

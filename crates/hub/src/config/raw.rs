@@ -2,6 +2,7 @@
 //! and their comments are the help that editors show.
 
 mod policy;
+mod toolset;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
+pub(super) use toolset::{RawBudget, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
 /// Returns the JSON Schema of `toolyard.json`.
 pub fn schema() -> &'static Value {
@@ -39,8 +41,13 @@ struct Raw {
     /// Tier of tools: 0 essential, 1 utility, 2 fallback. The key is a server, a tool as
     /// `server__tool`, or a glob such as `browser__*`; the first key that fits wins.
     tiers: Option<BTreeMap<String, Tier>>,
-    /// Sets of tools with instructions, loaded on demand, by name.
-    skills: Option<BTreeMap<String, RawSkill>>,
+    /// Domain of tools. The key is a server, a tool as `server__tool`, or a glob; the first key that fits wins.
+    domains: Option<BTreeMap<String, String>>,
+    /// Sets of tools with instructions, loaded on demand, by name; or files and folders of `.md` files with them,
+    /// relative to the folder of this file. The folder `skills` beside this file is read unless files are named.
+    skills: Option<RawSkills>,
+    /// What conversations are given on the surface `toolset`.
+    toolset: Option<RawToolset>,
     /// What may be called.
     policy: Option<RawPolicy>,
     /// What is written down about calls.
@@ -400,27 +407,6 @@ pub(super) struct RawPerformance {
     pub(super) enable_metrics: Option<bool>,
 }
 
-/// 0 essential, 1 utility, 2 fallback.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-pub(super) struct Tier(#[schemars(range(min = 0, max = 2))] pub(super) u8);
-
-/// A set of tools with instructions.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-#[schemars(rename = "Skill")]
-pub(super) struct RawSkill {
-    /// When to use the skill.
-    #[schemars(length(min = 1))]
-    pub(super) when: String,
-    /// What a model is told when it activates the skill.
-    #[serde(default)]
-    pub(super) instructions: String,
-    /// The tools, as `server__tool`.
-    #[serde(default)]
-    pub(super) tools: Vec<String>,
-}
-
 /// How clients reach the hub.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
@@ -478,6 +464,8 @@ pub(super) struct RawProfile {
     /// The one server that is passed through unchanged.
     #[schemars(length(min = 1))]
     pub(super) transparent: Option<String>,
+    /// What conversations are given, where it differs from `toolset` at the top level.
+    pub(super) toolset: Option<RawToolset>,
 }
 
 /// Where the hub keeps what it learnt.

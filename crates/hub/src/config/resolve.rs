@@ -1,5 +1,7 @@
 //! The settings file as a whole: what was written becomes what it means.
 
+mod toolset;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -12,13 +14,13 @@ use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
     RawAudit, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance, RawPolicy, RawProfile,
-    RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill, RawStance, RawStore,
-    RawSurface, Tier,
+    RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills, RawStance,
+    RawStore, RawSurface, RawToolset, Tier,
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
     Audit, Clarification, Config, Folders, METADATA, Model, Performance, Policy, Profile, Ranking, Routing,
-    Rule, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, WORKFLOWS, beside,
+    Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset, WORKFLOWS, beside,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
@@ -36,12 +38,19 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
     let (servers, switched_off) = resolving.servers(routing.performance.timeout);
     let mut policy = resolving.policy();
     policy.deny.extend(switched_off);
+    let raw: RawToolset = resolving.section("toolset");
+    let toolset =
+        toolset::resolve(raw, Toolset::default(), resolving.at(&["toolset", "model"]), resolving.report);
+    let (skills, skill_files) = resolving.skills();
     Config {
         tiers: resolving.tiers(),
-        skills: resolving.skills(),
+        domains: resolving.domains(),
+        skills,
+        skill_files,
         policy,
         audit: audit(&resolving.section("audit")),
-        serve: resolving.serve(),
+        serve: resolving.serve(&toolset),
+        toolset,
         store: resolving.store(),
         metadata: resolving.paths(METADATA),
         workflows: resolving.paths(WORKFLOWS),
@@ -150,9 +159,7 @@ impl<'n> Resolving<'_, 'n, '_> {
         if written.starts_with("http://") || written.starts_with("https://") {
             let (url, name) = written.split_once('#').unwrap_or((written, ""));
             if name.is_empty() || url::Url::parse(url).is_err() {
-                let path = ["routing", "semanticSearch", "model"];
-                let node = path.iter().try_fold(self.root, |node, key| node.member(key).map(|it| &it.node));
-                let at = node.map_or(0, |node| node.span.start);
+                let at = self.at(&["routing", "semanticSearch", "model"]);
                 let message = format!("`{written}` in `routing.semanticSearch.model` does not name a model");
                 let hint = "write it behind the address: https://HOST/v1/embeddings#MODEL";
                 self.report.add(at, message, Some(hint.to_owned()));
@@ -163,8 +170,20 @@ impl<'n> Resolving<'_, 'n, '_> {
     }
 
     fn tiers(&mut self) -> Vec<(String, u8)> {
-        let mut tiers = Vec::new();
-        for member in self.root.member("tiers").map_or(&[][..], |it| it.node.members()) {
+        let written = self.by_glob("tiers");
+        let read = |(glob, node): (String, &'n Node)| Some((glob, self.read::<Tier>(node)?.0));
+        written.into_iter().filter_map(read).collect()
+    }
+
+    fn domains(&mut self) -> Vec<(String, String)> {
+        let written = self.by_glob("domains");
+        written.into_iter().filter_map(|(glob, node)| Some((glob, self.read(node)?))).collect()
+    }
+
+    /// Returns what is said about tools under a key, by glob over `server__tool`, in the order of the file.
+    fn by_glob(&mut self, part: &str) -> Vec<(String, &'n Node)> {
+        let mut found = Vec::new();
+        for member in self.root.member(part).map_or(&[][..], |it| it.node.members()) {
             let key = member.key.as_str();
             let glob = if self.names.contains(key) {
                 format!("{key}__*")
@@ -172,25 +191,38 @@ impl<'n> Resolving<'_, 'n, '_> {
                 key.to_owned()
             } else {
                 let hint = self.report.did_you_mean(key, self.names.iter().copied());
-                let message = format!("`{key}` in `tiers` is neither a server, a tool nor a glob");
+                let message = format!("`{key}` in `{part}` is neither a server, a tool nor a glob");
                 self.report.add(member.key_at, message, hint);
                 continue;
             };
-            if let Some(Tier(tier)) = self.read(&member.node) {
-                tiers.push((glob, tier));
-            }
+            found.push((glob, &member.node));
         }
-        tiers
+        found
     }
 
-    fn skills(&mut self) -> BTreeMap<String, Skill> {
-        let mut skills = BTreeMap::new();
-        for member in self.root.member("skills").map_or(&[][..], |it| it.node.members()) {
-            if let Some(RawSkill { when, instructions, tools }) = self.read(&member.node) {
-                skills.insert(member.key.clone(), Skill { when, instructions, tools });
+    /// Returns the place of a value in the text.
+    fn at(&self, path: &[&str]) -> usize {
+        let node = path.iter().try_fold(self.root, |node, key| node.member(key).map(|it| &it.node));
+        node.map_or(0, |node| node.span.start)
+    }
+
+    fn skills(&mut self) -> (BTreeMap<String, Skill>, Vec<PathBuf>) {
+        let Some(member) = self.root.member(SKILLS) else {
+            return (BTreeMap::new(), beside(self.folder, SKILLS));
+        };
+        match self.read::<RawSkills>(&member.node) {
+            Some(RawSkills::Files(paths)) => {
+                let home = &self.folders.home;
+                (BTreeMap::new(), paths.iter().map(|path| resolve_path(path, self.folder, home)).collect())
             }
+            Some(RawSkills::Written(written)) => {
+                let skill = |(name, RawSkill { when, instructions, tools })| {
+                    (name, Skill { when, instructions, tools, place: None })
+                };
+                (written.into_iter().map(skill).collect(), beside(self.folder, SKILLS))
+            }
+            None => (BTreeMap::new(), Vec::new()),
         }
-        skills
     }
 
     fn policy(&mut self) -> Policy {
@@ -236,7 +268,7 @@ impl<'n> Resolving<'_, 'n, '_> {
         Some(Rule { tools, servers, effects: effects(raw.effect), then: stance(raw.then) })
     }
 
-    fn serve(&mut self) -> Serve {
+    fn serve(&mut self, toolset: &Toolset) -> Serve {
         let standard = Serve::default();
         let raw: RawServe = self.section("serve");
         let at = |key: &str| {
@@ -261,7 +293,7 @@ impl<'n> Resolving<'_, 'n, '_> {
         }
         Serve {
             surface: raw.surface.map_or(standard.surface, surface),
-            profiles: self.profiles(raw.profiles.unwrap_or_default()),
+            profiles: self.profiles(raw.profiles.unwrap_or_default(), toolset),
             http,
             token: raw.token,
             allowed_hosts: raw.allowed_hosts.unwrap_or_default(),
@@ -282,7 +314,11 @@ impl<'n> Resolving<'_, 'n, '_> {
         })
     }
 
-    fn profiles(&mut self, mut raw: BTreeMap<String, RawProfile>) -> BTreeMap<String, Profile> {
+    fn profiles(
+        &mut self,
+        mut raw: BTreeMap<String, RawProfile>,
+        toolset: &Toolset,
+    ) -> BTreeMap<String, Profile> {
         let root = self.root;
         let written = root.member("serve").and_then(|it| it.node.member("profiles"));
         let mut profiles = BTreeMap::new();
@@ -294,16 +330,21 @@ impl<'n> Resolving<'_, 'n, '_> {
                 let message = format!("the profile `{name}` cannot be part of a URL");
                 self.report.add(member.key_at, message, Some(hint));
             }
-            let profile = raw.remove(name).and_then(|raw| self.profile(name, member, raw));
+            let profile = raw.remove(name).and_then(|raw| self.profile(name, member, (raw, toolset)));
             profiles.extend(profile.map(|profile| (name.clone(), profile)));
         }
         profiles
     }
 
-    fn profile(&mut self, name: &str, member: &Member, raw: RawProfile) -> Option<Profile> {
+    fn profile(
+        &mut self,
+        name: &str,
+        member: &Member,
+        (raw, toolset): (RawProfile, &Toolset),
+    ) -> Option<Profile> {
         let at = |key: &str| member.node.member(key).map_or(member.key_at, |it| it.node.span.start);
         match (raw.transparent, raw.surface, raw.servers) {
-            (Some(server), None, None) => {
+            (Some(server), None, None) if raw.toolset.is_none() => {
                 self.check_server(name, &server, at("transparent"));
                 Some(Profile::Transparent { server })
             }
@@ -318,7 +359,10 @@ impl<'n> Resolving<'_, 'n, '_> {
                 for server in &servers {
                     self.check_server(name, server, at("servers"));
                 }
-                Some(Profile::Surface { surface: surface(named), servers })
+                let model_at = at("toolset");
+                let own = raw.toolset.unwrap_or_default();
+                let toolset = toolset::resolve(own, toolset.clone(), model_at, self.report);
+                Some(Profile::Surface { surface: surface(named), servers, toolset: Box::new(toolset) })
             }
             (None, None, _) => {
                 let message = format!("the profile `{name}` has neither `surface` nor `transparent`");

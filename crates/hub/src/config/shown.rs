@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Auth, Model, Serve, Transport};
+use super::{Auth, Chooser, Model, Serve, Transport};
 
 /// Stands for a value that must not be shown.
 struct Hidden;
@@ -92,6 +92,17 @@ impl fmt::Debug for Model {
                 .field("key", &key.as_ref().map(|_| Hidden))
                 .finish(),
         }
+    }
+}
+
+impl fmt::Debug for Chooser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chooser")
+            .field("url", &Endpoint(&self.url))
+            .field("name", &self.name)
+            .field("key", &self.key.as_ref().map(|_| Hidden))
+            .field("timeout", &self.timeout)
+            .finish()
     }
 }
 

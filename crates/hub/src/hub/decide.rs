@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolyard_core::route::{self, Decision, Method, Reasons, Request, Rules, Situation, Standing, Weights};
+use toolyard_core::session::USUAL;
 use toolyard_core::tool::Tool;
 
 use super::Hub;
 use crate::config::{self, Config};
 use crate::live::Snapshot;
 use crate::meaning::{Published, Sensed};
-use crate::policy::{Policy, glob_fits};
+use crate::policy::Policy;
 use crate::routing::{Key, Measured, Tally, Wanted, World, freshness, normalised};
 use crate::store::MeaningStatus;
 use crate::upstream::State;
@@ -44,8 +45,7 @@ impl Scene {
         let (servers, recent) = key;
         let id = tool.id.as_str();
         let is_shown = servers.is_empty() || servers.iter().any(|server| **server == *tool.server);
-        let tier =
-            self.config.tiers.iter().find(|(glob, _)| glob_fits(glob, id)).map_or(1, |(_, tier)| *tier);
+        let tier = super::toolset::tier(&self.config, id).unwrap_or(USUAL);
         let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
         Standing {
             is_visible: is_shown && self.policy.permits(tool, effect),

@@ -123,7 +123,7 @@ pub struct KnownClient {
     pub name: &'static str,
     /// More tools than this it cuts off or refuses.
     pub max_tools: usize,
-    /// Whether it lists tools again when told that they changed.
+    /// Whether it lists tools again when told that they changed, soon enough for the call that comes next.
     pub heeds_list_changed: bool,
 }
 
@@ -132,7 +132,7 @@ const KNOWN: [KnownClient; 8] = [
     KnownClient { name: "cursor", max_tools: 40, heeds_list_changed: true },
     KnownClient { name: "visual studio code", max_tools: 100, heeds_list_changed: true },
     KnownClient { name: "vscode", max_tools: 100, heeds_list_changed: true },
-    KnownClient { name: "claude-code", max_tools: 60, heeds_list_changed: true },
+    KnownClient { name: "claude-code", max_tools: 60, heeds_list_changed: false },
     KnownClient { name: "claude", max_tools: 60, heeds_list_changed: false },
     KnownClient { name: "lm-studio", max_tools: 20, heeds_list_changed: false },
     KnownClient { name: "lmstudio", max_tools: 20, heeds_list_changed: false },

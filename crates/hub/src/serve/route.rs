@@ -31,7 +31,7 @@ use crate::routing::Wanted;
 use crate::seal::digest;
 
 pub(crate) use definition::{Length, NAME, definition};
-pub(crate) use pending::Pending;
+pub(crate) use pending::{Pending, fresh_handle};
 
 use fill::Filled;
 use form::Answered;
@@ -74,6 +74,11 @@ pub(super) fn conversation(caller: &Caller, handle: Option<&str>) -> Option<Stri
         (None, Era::Session) if !caller.is_nobody() => Some(caller.principal.to_string()),
         (None, _) => None,
     }
+}
+
+/// Whether a question waits under a handle for an answer.
+pub(super) fn is_waiting(request: &Request, handle: &str) -> bool {
+    request.reception.pending.get(handle, &request.caller.principal).is_some()
 }
 
 /// Names the configured servers of a view in one line.
@@ -155,7 +160,11 @@ impl Course {
                 Follow::Neither => return self.nothing(0.0, &aside),
                 Follow::Words(task) => aside.task = task,
             },
-            (None, Some(_)) if pick(&self.asked.task, &[]) == Pick::Words && is_short(&self.asked.task) => {
+            (None, Some(handle))
+                if !self.is_ours(handle)
+                    && pick(&self.asked.task, &[]) == Pick::Words
+                    && is_short(&self.asked.task) =>
+            {
                 let note = "The session is not known here or has expired; say the whole task again.";
                 aside.note = Some(note.to_owned());
             }
@@ -204,6 +213,11 @@ impl Course {
             }
             Verdict::Abstain => self.nothing(decision.confidence, &aside),
         }
+    }
+
+    /// Whether a handle stands for a conversation that was begun here.
+    fn is_ours(&self, handle: &str) -> bool {
+        conversation(&self.caller, Some(handle)).is_some_and(|key| self.reception.toolsets.knows(&key))
     }
 
     /// The likeliest tool, with the arguments that are given.

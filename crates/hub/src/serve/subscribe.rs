@@ -323,7 +323,7 @@ pub(crate) fn announcements(
 
 /// Whether the tools that a client sees change with the catalog.
 pub(crate) fn lists_follow_the_catalog(reception: &Reception, view: &View, caller: &Caller) -> bool {
-    view.surface(&reception.hub, caller) == Surface::All
+    matches!(view.surface(&reception.hub, caller), Surface::All | Surface::Toolset)
 }
 
 fn subscription(id: &Id) -> Box<RawValue> {

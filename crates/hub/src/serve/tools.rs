@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use toolyard_core::tool::{Tool, ToolId};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
-use super::{View, park, route};
+use super::{View, park, route, toolset};
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
 use crate::hub::{CONFIRM, failed_call};
@@ -25,7 +25,7 @@ const MOST_FOUND: usize = 50;
 const LINE_CHARS: usize = 110;
 
 /// How a call is confirmed, as a schema.
-const CONFIRMATION: &str =
+pub(crate) const CONFIRMATION: &str =
     r#"{"type":"boolean","description":"Must be true: this removes something or cannot be undone"}"#;
 
 /// How long after a new configuration a list still waits for servers that were never reached.
@@ -34,7 +34,7 @@ const FIRST_LIST: Duration = Duration::from_millis(800);
 /// Returns the tools of the client's surface.
 pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     let hub = &request.reception.hub;
-    if request.view.surface(hub, &request.caller) == Surface::All {
+    if matches!(request.view.surface(hub, &request.caller), Surface::All | Surface::Toolset) {
         // A server that takes long, or never starts, delays only who comes first.
         let patience = FIRST_LIST.saturating_sub(hub.configured_for());
         hub.first_heard(patience, |upstream| request.view.shows(&upstream.name)).await;
@@ -49,7 +49,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
             let is_compact = hub.config().serve.compact;
             vec![route::definition(if is_compact { route::Length::Compact } else { route::Length::Full })]
         }
-        Surface::Search | Surface::Toolset => search_tools(),
+        Surface::Search => SEARCH_TOOLS.iter().map(|name| search_tool(name, None)).collect(),
+        Surface::Toolset => toolset::list(request).await,
     };
     // `json!` would read the definitions and write their numbers anew.
     let mut result = Fields::default();
@@ -62,7 +63,7 @@ fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
 }
 
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
-fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
+pub(crate) fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
     match request.reception.hub.asks_before(snapshot, tool) {
         true => tool.listed_with(CONFIRM, CONFIRMATION),
         false => tool.listed(),
@@ -73,7 +74,8 @@ fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
 pub(crate) fn instructions(request: &Request) -> String {
     match request.view.surface(&request.reception.hub, &request.caller) {
         Surface::All => "Tools of many servers behind one plug; each is named server__tool.".to_owned(),
-        Surface::Search | Surface::Toolset => {
+        Surface::Toolset => toolset::instructions(request),
+        Surface::Search => {
             "Many tools stand behind these three. Find one with find_tools, read its parameters with describe_tool \
              if the line is not enough, run it with call_tool."
                 .to_owned()
@@ -88,10 +90,15 @@ pub(crate) fn instructions(request: &Request) -> String {
     }
 }
 
-fn search_tools() -> Vec<Box<RawValue>> {
+/// The tools of the surface `search`.
+const SEARCH_TOOLS: [&str; 3] = ["find_tools", "describe_tool", "call_tool"];
+
+/// Returns the definition of a tool with which others are found and called; with a parameter for the conversation
+/// where it needs one.
+pub(crate) fn search_tool(tool: &str, session: Option<Value>) -> Box<RawValue> {
     let name = json!({ "type": "string", "description": "server__tool, as find_tools shows it" });
-    let definitions = [
-        json!({
+    let mut definition = match tool {
+        "find_tools" => json!({
             "name": "find_tools",
             "description": "Finds tools by what you want to do. Answers one line per tool: name(parameters; ? optional) - what it does.",
             "inputSchema": { "type": "object", "properties": {
@@ -101,13 +108,13 @@ fn search_tools() -> Vec<Box<RawValue>> {
             }},
             "annotations": { "readOnlyHint": true, "openWorldHint": false },
         }),
-        json!({
+        "describe_tool" => json!({
             "name": "describe_tool",
             "description": "Shows a tool's full description and input schema.",
             "inputSchema": { "type": "object", "properties": { "name": name }, "required": ["name"] },
             "annotations": { "readOnlyHint": true, "openWorldHint": false },
         }),
-        json!({
+        _ => json!({
             "name": "call_tool",
             "description": "Runs a tool and returns its result.",
             "inputSchema": { "type": "object", "properties": {
@@ -117,25 +124,39 @@ fn search_tools() -> Vec<Box<RawValue>> {
                 "more": { "type": "string", "description": "The handle with which a long result goes on" },
             }, "required": ["name"] },
         }),
-    ];
-    definitions.iter().map(raw).collect()
+    };
+    if let Some(session) = session {
+        definition["inputSchema"]["properties"]["session"] = session;
+    }
+    raw(&definition)
 }
 
 /// Calls a tool. Every tool stays reachable by its own name, whatever the surface lists.
-pub(crate) async fn call(mut request: Request) -> Answer {
+pub(crate) async fn call(request: Request) -> Answer {
     let Some(name) = request.params.text("name") else {
         return Err(ErrorObject::invalid_params("`tools/call` needs the tool's `name`"));
     };
-    let snapshot = snapshot_with(&request, &name).await;
+    match request.view.surface(&request.reception.hub, &request.caller) {
+        Surface::Toolset => toolset::call(request, &name).await,
+        Surface::All | Surface::Search | Surface::Route | Surface::Auto => reach(request, &name).await,
+    }
+}
+
+/// Calls a tool that may be called.
+pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
+    let snapshot = snapshot_with(&request, name).await;
     let surface = request.view.surface(&request.reception.hub, &request.caller);
-    let is_own = surface != Surface::All && snapshot.catalog.get(&name).is_none();
+    let is_own = surface != Surface::All && snapshot.catalog.get(name).is_none();
     if !is_own {
-        return call_by_name(request, &snapshot, &name).await;
+        return call_by_name(request, &snapshot, name).await;
     }
     let arguments = request.params.object("arguments");
-    match name.as_str() {
+    match name {
         route::NAME => route::call(request).await,
-        "find_tools" => Ok(find(&request, &snapshot, &arguments).await),
+        "find_tools" => {
+            let found = found(&request, &snapshot, &arguments).await;
+            Ok(told(&request, &snapshot, &arguments, found.as_deref()))
+        }
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
         "call_tool" => {
             let Some(target) = arguments.text("name") else {
@@ -166,7 +187,7 @@ pub(crate) async fn call(mut request: Request) -> Answer {
                 None => result,
             })
         }
-        _ => Err(request.reception.hub.unknown_tool(&snapshot, &name)),
+        _ => Err(request.reception.hub.unknown_tool(&snapshot, name)),
     }
 }
 
@@ -246,38 +267,20 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     hub.call(snapshot, name, request.params, &request.caller).await
 }
 
-async fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {
-    let query = arguments.text("query").unwrap_or_default();
+/// Tells what a search found; `None` where it asked for nothing.
+pub(crate) fn told(
+    request: &Request,
+    snapshot: &Snapshot,
+    arguments: &Fields,
+    found: Option<&[&Tool]>,
+) -> Box<RawValue> {
+    let Some(found) = found else {
+        let servers = servers(request, snapshot);
+        return failed_call(&format!("find_tools needs `query`, or `server`: one of {servers}"));
+    };
     let server = arguments.text("server");
-    let limit = arguments.read::<usize>("limit").unwrap_or(FOUND).clamp(1, MOST_FOUND);
-    let fits = |tool: &Tool| {
-        is_seen(request, snapshot, tool) && server.as_deref().is_none_or(|only| *tool.server == *only)
-    };
-    let hub = &request.reception.hub;
-    let found: Vec<&Tool> = match (query.trim().is_empty(), &server) {
-        (true, Some(server)) => snapshot.catalog.of_server(server).iter().filter(|tool| fits(tool)).collect(),
-        (true, None) => {
-            return failed_call(&format!(
-                "find_tools needs `query`, or `server`: one of {}",
-                servers(request, snapshot)
-            ));
-        }
-        (false, _) => {
-            // A filter by server is applied after ranking, so more are ranked than shown.
-            let depth = if server.is_some()
-                || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty())
-            {
-                500
-            } else {
-                limit
-            };
-            let ranked = hub.find(snapshot, &query, depth).await;
-            let ranked = ranked.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
-            ranked.filter(|tool| fits(tool)).take(limit).collect()
-        }
-    };
     let mut text = String::new();
-    for tool in &found {
+    for tool in found {
         let _ = writeln!(text, "{}", one_line(tool));
     }
     if found.is_empty() {
@@ -289,6 +292,30 @@ async fn find(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box
         };
     }
     raw(&json!({ "content": [{ "type": "text", "text": text.trim_end() }] }))
+}
+
+/// Returns the tools that a search asks for; `None` where it asks for nothing.
+pub(crate) async fn found<'s>(
+    request: &Request,
+    snapshot: &'s Snapshot,
+    arguments: &Fields,
+) -> Option<Vec<&'s Tool>> {
+    let query = arguments.text("query").unwrap_or_default();
+    let server = arguments.text("server");
+    let limit = arguments.read::<usize>("limit").unwrap_or(FOUND).clamp(1, MOST_FOUND);
+    let fits = |tool: &Tool| {
+        is_seen(request, snapshot, tool) && server.as_deref().is_none_or(|only| *tool.server == *only)
+    };
+    if query.trim().is_empty() {
+        let tools = snapshot.catalog.of_server(&server?).iter();
+        return Some(tools.filter(|tool| is_seen(request, snapshot, tool)).collect());
+    }
+    // A filter by server is applied after ranking, so more are ranked than shown.
+    let is_filtered =
+        server.is_some() || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty());
+    let ranked = request.reception.hub.find(snapshot, &query, if is_filtered { 500 } else { limit }).await;
+    let ranked = ranked.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
+    Some(ranked.filter(|tool| fits(tool)).take(limit).collect())
 }
 
 fn servers(request: &Request, snapshot: &Snapshot) -> String {

@@ -9,10 +9,11 @@ use crate::{Findings, clean, file, tree};
 const MOST_LINES: usize = 600;
 
 /// Public names that two product modules may share, and why.
-const SHARED_NAMES: [(&str, &str); 5] = [
+const SHARED_NAMES: [(&str, &str); 6] = [
     ("Error", "each module has its own"),
     ("Policy", "`config::Policy` is what was written, `policy::Policy` what watches over calls"),
     ("Store", "`config::Store` is what was written, `store::Store` the database"),
+    ("Toolset", "`config::Toolset` is what was written, `session::Toolset` what a conversation has"),
     ("Bounds", "`catalog::Bounds` limits what a server offers, `frame::Bounds` one message"),
     ("Client", "`caller::Client` is connected now, `clients::Client` is a program with a settings file"),
 ];

@@ -277,3 +277,78 @@ fn c3_every_mistake_in_a_rule_is_reported_at_once() {
       hint: files that are kept; 4 by default
     ");
 }
+
+#[test]
+fn t1_what_conversations_are_given_is_checked() {
+    insta::assert_snapshot!(mistakes(r#"{
+  "mcpServers": { "home": { "builtin": "time" } },
+  "tiers": { "hme": 0, "home": 3 },
+  "domains": { "home": 1, "hom": "x" },
+  "skills": { "s": { "when": "" } },
+  "toolset": {
+    "maxTool": 5, "budget": { "tokens": 5 }, "parameters": "some", "model": "gpt",
+  },
+  "serve": { "profiles": { "raw": { "transparent": "home", "toolset": {} }, "small": { "surface": "toolset", "toolset": { "model": "http://x" } } } },
+}"#), @r#"
+    toolyard.json:3:14: `hme` in `tiers` is neither a server, a tool nor a glob
+      hint: did you mean `home`?
+    toolyard.json:3:32: `home` in `tiers` must be between 0 and 2, not 3
+      hint: 0 essential, 1 utility, 2 fallback
+    toolyard.json:4:24: `home` in `domains` must be a string, not a number
+      hint: write "1"
+    toolyard.json:4:27: `hom` in `domains` is neither a server, a tool nor a glob
+      hint: did you mean `home`?
+    toolyard.json:5:30: `when` in `skills.s` is empty
+    toolyard.json:7:5: unknown key `maxTool` in `toolset`
+      hint: did you mean `maxTools`?
+    toolyard.json:7:41: `tokens` in `toolset.budget` must be between 500 and 10000000, not 5
+      hint: tokens, at four bytes each; any number by default
+    toolyard.json:7:60: `parameters` in `toolset` cannot be `some`
+      hint: one of `all`, `required`
+    toolyard.json:7:77: `gpt` in `toolset.model` does not name a model
+      hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
+    toolyard.json:9:52: the profile `raw` has `transparent` beside other keys
+      hint: a transparent profile passes one server through unchanged
+    toolyard.json:9:121: `http://x` in `toolset.model` does not name a model
+      hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
+    "#);
+}
+
+#[test]
+fn i7_a_profile_puts_its_own_toolset_over_the_common_one() {
+    let config = config(
+        r#"{ "mcpServers": {},
+        "toolset": { "maxTools": 6, "tier": 1, "model": "ollama:qwen3:0.6b", "apiKey": "${TOKEN}" },
+        "serve": { "profiles": { "small": { "surface": "toolset",
+            "toolset": { "budget": { "tools": 7, "tokens": 900 }, "parameters": "required", "timeoutMs": 50 } } } } }"#,
+    );
+    insta::assert_debug_snapshot!(config.toolset_of(Some("small")), @r#"
+    Toolset {
+        core: [],
+        tier: 1,
+        caps: Caps {
+            max_tools: 6,
+            max_domains: 3,
+            max_skills: 3,
+            max_listed: 7,
+        },
+        activating: Asked,
+        tokens: Some(
+            900,
+        ),
+        parameters: Required,
+        chooser: Some(
+            Chooser {
+                url: http://127.0.0.1:11434/…,
+                name: "qwen3:0.6b",
+                key: Some(
+                    …,
+                ),
+                timeout: 50ms,
+            },
+        ),
+    }
+    "#);
+    assert_eq!(config.toolset_of(None), config.toolset_of(Some("nobody")));
+    assert_eq!(config.toolset.caps.max_listed, 15);
+}

@@ -134,7 +134,7 @@ impl Course {
             arguments,
             missing,
         };
-        self.reception.pending.put(self.asked.session.as_deref(), question)
+        self.reception.pending.put(self.asked.session.as_deref(), question, |handle| self.is_ours(handle))
     }
 
     /// Says that no tool fits.

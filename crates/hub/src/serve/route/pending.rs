@@ -42,8 +42,14 @@ struct Waiting {
 }
 
 impl Pending {
-    /// Keeps a question under its old handle, or under a new one.
-    pub(super) fn put(&self, handle: Option<&str>, mut question: Question) -> String {
+    /// Keeps a question under its old handle, or under a new one. `is_ours` knows handles that were given out
+    /// elsewhere.
+    pub(super) fn put(
+        &self,
+        handle: Option<&str>,
+        mut question: Question,
+        is_ours: impl Fn(&str) -> bool,
+    ) -> String {
         if question.arguments.as_ref().is_some_and(|given| given.get().len() > MOST_BYTES) {
             question.arguments = None;
         }
@@ -55,9 +61,10 @@ impl Pending {
         }
         // Only a handle of ours goes on: nobody chooses what others might guess.
         let kept = handle.filter(|handle| {
-            waiting.get(*handle).is_some_and(|it| it.question.principal == question.principal)
+            is_ours(handle)
+                || waiting.get(*handle).is_some_and(|it| it.question.principal == question.principal)
         });
-        let handle = kept.map_or_else(fresh, str::to_owned);
+        let handle = kept.map_or_else(fresh_handle, str::to_owned);
         waiting.insert(handle.clone(), Waiting { question, since: Instant::now() });
         handle
     }
@@ -70,7 +77,8 @@ impl Pending {
     }
 }
 
-fn fresh() -> String {
+/// Makes a handle that nobody can guess.
+pub(crate) fn fresh_handle() -> String {
     let mut bytes = [0; HANDLE_BYTES];
     getrandom::fill(&mut bytes).expect("the system has randomness");
     URL_SAFE_NO_PAD.encode(bytes)
@@ -94,12 +102,12 @@ mod tests {
     #[test]
     fn r7_a_handle_serves_only_whom_it_was_given_to() {
         let pending = Pending::default();
-        let handle = pending.put(None, question("ana"));
+        let handle = pending.put(None, question("ana"), |_| false);
         assert!(pending.get(&handle, "ana").is_some());
         assert!(pending.get(&handle, "bob").is_none());
-        assert_eq!(pending.put(Some(&handle), question("ana")), handle);
-        assert_ne!(pending.put(Some(&handle), question("bob")), handle);
-        assert_ne!(pending.put(Some("mine"), question("ana")), "mine");
+        assert_eq!(pending.put(Some(&handle), question("ana"), |_| false), handle);
+        assert_ne!(pending.put(Some(&handle), question("bob"), |_| false), handle);
+        assert_ne!(pending.put(Some("mine"), question("ana"), |_| false), "mine");
         assert_eq!(handle.len(), 12);
     }
 
@@ -107,7 +115,7 @@ mod tests {
     fn r17_questions_are_bounded() {
         let pending = Pending::default();
         for _ in 0..MOST + 5 {
-            pending.put(None, question("ana"));
+            pending.put(None, question("ana"), |_| false);
         }
         assert_eq!(pending.0.lock().unwrap().len(), MOST);
     }

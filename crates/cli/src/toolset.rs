@@ -1,0 +1,157 @@
+//! A conversation played message by message: what it is given, and why.
+
+use owo_colors::OwoColorize;
+use serde_json::{Value, json};
+use toolyard_core::domain::DOMAIN;
+use toolyard_core::session::{Said, Toolset as Active};
+use toolyard_core::tool::clean;
+use toolyard_hub::hub::{Hub, OWN_TOOLS, Supply};
+use toolyard_hub::live::Snapshot;
+use toolyard_hub::routing::Wanted;
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::output::{self, count};
+use crate::{learn, setup};
+
+/// Play a conversation and show which tools it is given, message by message
+///
+/// Each message is one turn. Shown are the active skills and domains, the tools of the list with its tokens beside
+/// those of all tools, and what changed and why. Nothing is called.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  toolyard toolset \"search my notes for bees\"
+  toolyard toolset \"create a task\" \"add a reminder\" \"what are my goals?\"
+  toolyard toolset --skill release \"tag the last commit\"
+  toolyard toolset --json \"what time is it\" | jq '.turns[0].tools'
+
+With --json: {\"all\": {\"tools\", \"tokens\"}, \"turns\": [{\"message\", \"skills\", \"domains\", \"tools\",
+\"bound\", \"tokens\", \"why\"}]}")]
+pub(crate) struct Toolset {
+    /// What is said, one message each
+    #[arg(required = true, value_name = "MESSAGE")]
+    messages: Vec<String>,
+    /// A skill that is activated before; may be repeated
+    #[arg(long, value_name = "NAME")]
+    skill: Vec<String>,
+    /// The profile whose settings hold
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+}
+
+/// Bytes of one token, as budgets count them.
+const TOKEN_BYTES: usize = 4;
+
+/// One message and what is there then.
+struct Turn<'a> {
+    message: &'a str,
+    skills: Vec<String>,
+    domains: Vec<String>,
+    tools: Vec<String>,
+    bound: Vec<String>,
+    tokens: usize,
+    why: String,
+}
+
+pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure> {
+    setup::with_hub(common, async |hub| {
+        learn::learn(hub, None).await;
+        let snapshot = hub.snapshot();
+        learn::understand(hub, &snapshot).await;
+        let config = hub.config();
+        if let Some(profile) =
+            asked.profile.as_ref().filter(|name| !config.serve.profiles.contains_key(*name))
+        {
+            let names: Vec<&str> = config.serve.profiles.keys().map(String::as_str).collect();
+            let known = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
+            return Err(Failure::usage(format!("there is no profile `{profile}`"))
+                .hint(format!("profiles stand in `serve.profiles`; {known}")));
+        }
+        let servers = match asked.profile.as_ref().and_then(|name| config.serve.profiles.get(name)) {
+            Some(toolyard_hub::config::Profile::Surface { servers, .. }) => servers.clone(),
+            Some(toolyard_hub::config::Profile::Transparent { .. }) | None => Vec::new(),
+        };
+        let supply = hub.supply(&snapshot, &servers, config.toolset_of(asked.profile.as_deref())).await;
+        let mut active = Active::default();
+        for skill in &asked.skill {
+            active.activate(&supply.stock(), skill).map_err(|unknown| Failure::usage(unknown.to_string()))?;
+        }
+        let mut turns = Vec::new();
+        for message in &asked.messages {
+            let wanted = Wanted { servers: &servers, ..Wanted::plain(message) };
+            let heard = hub.hear(&snapshot, &supply, &wanted).await;
+            let skill = heard.skill.as_deref().and_then(|skill| active.activate(&supply.stock(), skill).ok());
+            let said = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
+            let selection = active.select(&supply.stock(), &said);
+            let why = skill.map_or(String::new(), |it| format!("{} ", it.reasoning)) + &selection.reasoning;
+            turns.push(turn((message, &why), &active, (hub, &snapshot, &supply)));
+        }
+        show(common, (&snapshot, &supply), &turns)
+    })
+    .await
+}
+
+fn turn<'a>(
+    (message, why): (&'a str, &str),
+    active: &Active,
+    (_, snapshot, supply): (&Hub, &Snapshot, &Supply),
+) -> Turn<'a> {
+    let names = active.listed(&supply.stock());
+    let of_servers: Vec<&str> =
+        names.iter().map(|name| &**name).filter(|name| !OWN_TOOLS.contains(name)).collect();
+    let is_shown = |name: &&std::sync::Arc<str>| names.contains(name);
+    Turn {
+        message,
+        skills: active.skills().iter().map(ToString::to_string).collect(),
+        domains: active.domains().map(|domain| domain.trim_start_matches(DOMAIN).to_owned()).collect(),
+        bound: active.bound().iter().filter(is_shown).map(ToString::to_string).collect(),
+        tokens: tokens(snapshot, of_servers.iter().copied()),
+        tools: of_servers.into_iter().map(str::to_owned).collect(),
+        why: why.to_owned(),
+    }
+}
+
+/// Counts the tokens of definitions as they are listed.
+pub(crate) fn tokens<'a>(snapshot: &Snapshot, names: impl Iterator<Item = &'a str>) -> usize {
+    let bytes: usize =
+        names.filter_map(|name| snapshot.catalog.get(name)).map(|tool| tool.listed().len()).sum();
+    bytes.div_ceil(TOKEN_BYTES)
+}
+
+fn show(
+    common: &Common,
+    (snapshot, supply): (&Snapshot, &Supply),
+    turns: &[Turn<'_>],
+) -> Result<(), Failure> {
+    let every = supply.registry.tools_up_to_tier(u8::MAX);
+    let all = tokens(snapshot, every.iter().map(|tool| &*tool.name));
+    if common.json {
+        let turn = |it: &Turn<'_>| -> Value {
+            json!({
+                "message": it.message, "skills": it.skills, "domains": it.domains, "tools": it.tools,
+                "bound": it.bound, "tokens": it.tokens, "why": it.why,
+            })
+        };
+        let turns: Vec<Value> = turns.iter().map(turn).collect();
+        return Ok(output::json(&json!({ "all": { "tools": every.len(), "tokens": all }, "turns": turns }))?);
+    }
+    let mut text = String::new();
+    for (at, turn) in turns.iter().enumerate() {
+        let or_none = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        text += &format!("{} {}\n", format!("{}.", at + 1).bold(), clean(turn.message).bold());
+        text += &format!("  skills   {}\n", or_none(&turn.skills));
+        text += &format!("  domains  {}\n", or_none(&turn.domains));
+        text += &format!("  tools    {}, about {} tokens\n", turn.tools.len(), turn.tokens);
+        for tool in &turn.tools {
+            let mark = if turn.bound.contains(tool) {
+                "  (this message only)".dimmed().to_string()
+            } else {
+                String::new()
+            };
+            text += &format!("    {tool}{mark}\n");
+        }
+        text += &format!("  why      {}\n\n", clean(&turn.why));
+    }
+    text += &format!("All {} are about {all} tokens.", count(every.len(), "tool"));
+    Ok(output::text(&text)?)
+}

@@ -1,0 +1,73 @@
+//! What conversations are given: what was written, over what holds otherwise.
+
+use std::time::Duration;
+
+use toolyard_core::session::Caps;
+use toolyard_core::tool::Parameters;
+
+use super::super::mistake::Report;
+use super::super::raw::{RawBudget, RawParameters, RawToolset};
+use super::super::{Activating, Chooser, Toolset};
+
+/// Where Ollama listens unless somebody changed it.
+const OLLAMA: &str = "http://127.0.0.1:11434/api/chat";
+/// How long a model may take before words decide.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Puts what was written over what holds otherwise; `model_at` is where a wrong model is reported.
+pub(super) fn resolve(
+    raw: RawToolset,
+    otherwise: Toolset,
+    model_at: usize,
+    report: &mut Report<'_>,
+) -> Toolset {
+    let RawBudget { tools, tokens } = raw.budget.unwrap_or_default();
+    let caps = otherwise.caps;
+    let timeout = raw.timeout_ms.map(Duration::from_millis);
+    let chooser = match raw.model {
+        Some(written) => chooser(&written, raw.api_key, timeout.unwrap_or(TIMEOUT), (model_at, report)),
+        None => otherwise.chooser.map(|it| Chooser { timeout: timeout.unwrap_or(it.timeout), ..it }),
+    };
+    Toolset {
+        core: raw.core.unwrap_or(otherwise.core),
+        tier: raw.tier.map_or(otherwise.tier, |tier| tier.0),
+        caps: Caps {
+            max_tools: raw.max_tools.unwrap_or(caps.max_tools),
+            max_domains: raw.max_domains.unwrap_or(caps.max_domains),
+            max_skills: raw.max_skills.unwrap_or(caps.max_skills),
+            max_listed: tools.unwrap_or(caps.max_listed),
+        },
+        activating: match raw.auto_activate {
+            Some(true) => Activating::Automatic,
+            Some(false) => Activating::Asked,
+            None => otherwise.activating,
+        },
+        tokens: tokens.or(otherwise.tokens),
+        parameters: raw.parameters.map_or(otherwise.parameters, |written| match written {
+            RawParameters::All => Parameters::All,
+            RawParameters::Required => Parameters::Required,
+        }),
+        chooser,
+    }
+}
+
+fn chooser(
+    written: &str,
+    key: Option<String>,
+    timeout: Duration,
+    (at, report): (usize, &mut Report<'_>),
+) -> Option<Chooser> {
+    if let Some(name) = written.strip_prefix("ollama:") {
+        return Some(Chooser { url: OLLAMA.to_owned(), name: name.to_owned(), key, timeout });
+    }
+    let (url, name) = written.split_once('#').unwrap_or((written, ""));
+    let is_address = url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    if name.is_empty() || !is_address {
+        let message = format!("`{written}` in `toolset.model` does not name a model");
+        let hint =
+            "write \"ollama:MODEL\", or the model behind the address: https://HOST/v1/chat/completions#MODEL";
+        report.add(at, message, Some(hint.to_owned()));
+        return None;
+    }
+    Some(Chooser { url: url.to_owned(), name: name.to_owned(), key, timeout })
+}

@@ -1,0 +1,84 @@
+//! What conversations are given, as the settings say it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use toolyard_core::session::Caps;
+use toolyard_core::tool::Parameters;
+
+/// What conversations are given on the surface `toolset`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Toolset {
+    /// Tools that are always there, as `server__tool`.
+    pub core: Vec<String>,
+    /// Tools up to this tier are always there.
+    pub tier: u8,
+    /// How many there are at most.
+    pub caps: Caps,
+    /// Who activates skills.
+    pub activating: Activating,
+    /// Tokens of the whole list; any number when `None`.
+    pub tokens: Option<usize>,
+    /// Which parameters are listed.
+    pub parameters: Parameters,
+    /// What says which domains a message is about; the router does when `None`.
+    pub chooser: Option<Chooser>,
+}
+
+impl Default for Toolset {
+    fn default() -> Self {
+        Self {
+            core: Vec::new(),
+            tier: 0,
+            caps: Caps::STANDARD,
+            activating: Activating::Asked,
+            tokens: None,
+            parameters: Parameters::All,
+            chooser: None,
+        }
+    }
+}
+
+/// Who activates skills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activating {
+    /// Whoever calls `activate_skill`.
+    Asked,
+    /// Words that a skill is for do as well.
+    Automatic,
+}
+
+/// A language model that says which domains a message is about.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Chooser {
+    /// Where messages are sent.
+    pub url: String,
+    /// The model that is asked for.
+    pub name: String,
+    /// The key that is shown.
+    pub key: Option<String>,
+    /// How long it may take; after that words decide.
+    pub timeout: Duration,
+}
+
+/// A set of tools with instructions, loaded on demand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skill {
+    /// When to use it.
+    pub when: String,
+    /// What a model is told when it activates the skill.
+    pub instructions: String,
+    /// Tools as `server__tool`.
+    pub tools: Vec<String>,
+    /// Where it is written; in the settings themselves when `None`.
+    pub place: Option<Place>,
+}
+
+/// Where a skill is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line of each of its tools.
+    pub lines: Vec<usize>,
+}

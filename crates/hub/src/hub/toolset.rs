@@ -1,0 +1,237 @@
+//! What conversations can be given, and what their messages are about.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use toolyard_core::domain;
+use toolyard_core::lexicon::Action;
+use toolyard_core::plan;
+use toolyard_core::route::{Candidate, Decision};
+use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant, merged, named, needed};
+use toolyard_core::task::clauses;
+use toolyard_core::tool::Tool;
+
+use super::Hub;
+use crate::config::{Activating, Config, Mistake, Toolset};
+use crate::live::Snapshot;
+use crate::policy::glob_fits;
+use crate::routing::Wanted;
+use crate::skills::{self, Skills};
+
+/// The hub's own tools on the surface `toolset`, which are always there.
+pub const OWN_TOOLS: [&str; 4] = ["smart_route", "activate_skill", "find_tools", "call_tool"];
+
+/// Tools that are looked at when the domains of a message are weighed.
+const LOOKED_AT: usize = 20;
+/// A message that is vaguer than this needs no tools of its own: `yes`, `the second one`, `mark it as done`.
+const VAGUE: f64 = 0.5;
+/// Requests of one message that are looked at each by itself.
+const MOST_CLAUSES: usize = 4;
+/// Supplies that are kept; there is one for each view in use.
+const MOST_SUPPLIES: usize = 32;
+/// Fields of use whose requests a browser can serve when nothing else does.
+const OF_THE_WEB: [&str; 2] = ["web-search", "web-browsing"];
+
+/// What conversations can be given on one view, at one moment.
+#[derive(Debug)]
+pub struct Supply {
+    /// Every tool that may be called there.
+    pub registry: Registry,
+    /// The skills that can be used.
+    pub skills: Skills,
+    /// What is wrong with the others, and with the core tools.
+    pub mistakes: Vec<Mistake>,
+    /// What the configuration says.
+    pub settings: Toolset,
+    core: Vec<Arc<str>>,
+    tools: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+}
+
+impl Supply {
+    /// Returns what toolsets are put together from.
+    pub fn stock(&self) -> Stock<'_> {
+        let Self { registry, settings, core, tools, .. } = self;
+        Stock { registry, core, tier: Some(settings.tier), skills: tools, caps: settings.caps }
+    }
+
+    /// Returns the skills that have a tool.
+    pub fn skills_with(&self, tool: &str) -> Vec<&str> {
+        let has = |tools: &Vec<Arc<str>>| tools.iter().any(|name| **name == *tool);
+        self.tools.iter().filter(|(_, tools)| has(tools)).map(|(skill, _)| &**skill).collect()
+    }
+}
+
+/// What a message is about.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// The domains, in the order in which it mentions them.
+    pub domains: Vec<Meant>,
+    /// The tools that may be meant, likeliest first.
+    pub ranked: Vec<Arc<str>>,
+    /// Tools that are needed for this message and not afterwards.
+    pub bound: Vec<Arc<str>>,
+    /// The skill that it is for, where skills are activated by words.
+    pub skill: Option<String>,
+}
+
+/// Supplies by what they were made from.
+pub(super) type Supplies = Mutex<HashMap<(u64, u64, String), Arc<Supply>>>;
+
+impl Hub {
+    /// Returns the skills that a person wrote, before their tools are looked for.
+    pub fn skills(&self) -> Arc<Skills> {
+        Arc::clone(&self.settings.read().expect("no holder panics").skills)
+    }
+
+    /// Returns what is wrong with files of skills, and with what skills name.
+    pub fn skill_mistakes(&self, supply: &Supply) -> Vec<Mistake> {
+        let of_files = Arc::clone(&self.settings.read().expect("no holder panics").skill_mistakes);
+        of_files.iter().chain(&supply.mistakes).cloned().collect()
+    }
+
+    /// Returns what conversations can be given: on some servers, or on all when none is named.
+    pub async fn supply(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        servers: &[String],
+        settings: &Toolset,
+    ) -> Arc<Supply> {
+        snapshot.indexed().await;
+        let number = self.settings.read().expect("no holder panics").number;
+        let key = (snapshot.number, number, format!("{servers:?} {settings:?}"));
+        let known = self.supplies.lock().expect("no holder panics").get(&key).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let made = Arc::new(self.make_supply(snapshot, servers, settings));
+        let mut supplies = self.supplies.lock().expect("no holder panics");
+        // What an older catalog or configuration had is not asked for again.
+        supplies.retain(|(of, with, _), _| *of >= snapshot.number && *with >= number);
+        if supplies.len() >= MOST_SUPPLIES {
+            supplies.clear();
+        }
+        supplies.insert(key, Arc::clone(&made));
+        made
+    }
+
+    fn make_supply(&self, snapshot: &Snapshot, servers: &[String], settings: &Toolset) -> Supply {
+        let (config, knowledge) = (self.config(), &snapshot.index().knowledge);
+        let own = |tool: &Tool| {
+            let fits = |(glob, _): &&(String, String)| glob_fits(glob, tool.id.as_str());
+            config.domains.iter().find(fits).map(|(_, domain)| domain.clone())
+        };
+        let domains = domain::infer(&snapshot.catalog, knowledge, own);
+        let is_seen = |tool: &Tool| {
+            let is_shown = servers.is_empty() || servers.iter().any(|server| **server == *tool.server);
+            is_shown && self.permits(snapshot, tool)
+        };
+        let mut registry = Registry::default();
+        for (at, tool) in snapshot.catalog.tools().iter().enumerate().filter(|(_, tool)| is_seen(tool)) {
+            let facts = knowledge.of(at);
+            let mut tags = vec![Arc::clone(&domains[at])];
+            let noted = facts.note.iter().flat_map(|note| &note.tags);
+            tags.extend(
+                noted.filter(|tag| !tag.starts_with(domain::DOMAIN)).map(|tag| Arc::from(tag.as_str())),
+            );
+            let name: Arc<str> = tool.id.as_str().into();
+            let entry = Registered { name, group: Arc::clone(&tool.server), action: facts.action, tags };
+            registry.add_tool(entry, tier(&config, tool.id.as_str()));
+        }
+        let (skills, mut mistakes) = skills::check((*self.skills()).clone(), &snapshot.catalog, &config);
+        mistakes.extend(skills::check_core(&settings.core, &snapshot.catalog, &config));
+        for mistake in &mistakes {
+            tracing::warn!("{mistake}");
+        }
+        let there = |names: &[String]| -> Vec<Arc<str>> {
+            names.iter().filter_map(|name| registry.get(name)).map(|tool| Arc::clone(&tool.name)).collect()
+        };
+        let tools = skills.iter().map(|(name, skill)| (name.as_str().into(), there(&skill.tools))).collect();
+        let core = OWN_TOOLS.iter().map(|name| Arc::from(*name)).chain(there(&settings.core)).collect();
+        Supply { core, tools, skills, mistakes, settings: settings.clone(), registry }
+    }
+
+    /// Finds out what a message is about.
+    pub async fn hear(&self, snapshot: &Arc<Snapshot>, supply: &Supply, wanted: &Wanted<'_>) -> Heard {
+        let decision = self.decide(snapshot, &Wanted { candidates: Some(LOOKED_AT), ..*wanted }).await;
+        let mut parts = vec![shares(snapshot, supply, &decision)];
+        let cut = clauses(wanted.task);
+        for at in (0..cut.len()).filter(|_| cut.len() > 1).take(MOST_CLAUSES) {
+            let spoken = plan::spoken(&cut, at);
+            let part = Wanted { task: &spoken, candidates: Some(LOOKED_AT), ..*wanted };
+            parts.push(shares(snapshot, supply, &*self.decide(snapshot, &part).await));
+        }
+        let ranked = merged(parts);
+        let domains = match &supply.settings.chooser {
+            Some(chooser) => match self.chosen(chooser, &supply.registry, wanted.task).await {
+                Ok(chosen) => chosen,
+                Err(why) => {
+                    tracing::warn!("domains are chosen by words: {why}");
+                    named(&supply.registry, wanted.task)
+                }
+            },
+            None => meant(&supply.registry, wanted.task, &ranked),
+        };
+        let is_clear = decision.judgement.vague < VAGUE;
+        let most = if is_clear { supply.settings.caps.max_tools } else { 0 };
+        let mut bound = needed(&supply.registry, &domains, &ranked, most);
+        if domains.is_empty() {
+            bound = with_fallback(&supply.registry, &decision, bound, |name| {
+                let tool = snapshot.catalog.get(name);
+                tool.and_then(|tool| snapshot.facts(tool)).and_then(|facts| facts.category)
+            });
+        }
+        let is_automatic = supply.settings.activating == Activating::Automatic;
+        let skill = is_automatic.then(|| skills::fitting(&supply.skills, wanted.task)).flatten();
+        Heard {
+            domains,
+            ranked: ranked.into_iter().map(|(name, _)| name).collect(),
+            bound,
+            skill: skill.map(str::to_owned),
+        }
+    }
+}
+
+/// Returns the tools that may be meant, each with its share of the belief.
+fn shares(snapshot: &Snapshot, supply: &Supply, decision: &Decision) -> Vec<(Arc<str>, f32)> {
+    let tools = snapshot.catalog.tools();
+    let share = |it: &Candidate| {
+        let known = supply.registry.get(tools[it.position].id.as_str())?;
+        Some((Arc::clone(&known.name), it.probability))
+    };
+    decision.candidates.iter().filter_map(share).collect()
+}
+
+/// Returns the tier that a configuration gives a tool.
+pub(super) fn tier(config: &Config, tool: &str) -> Option<u8> {
+    config.tiers.iter().find(|(glob, _)| glob_fits(glob, tool)).map(|(_, tier)| *tier)
+}
+
+/// Adds the whole group of a last resort: where its tool is the likeliest, or where a search of the web has no
+/// other tool.
+fn with_fallback(
+    registry: &Registry,
+    decision: &Decision,
+    bound: Vec<Arc<str>>,
+    category: impl Fn(&str) -> Option<usize>,
+) -> Vec<Arc<str>> {
+    let first = bound.first().filter(|name| registry.tier(name) == Some(FALLBACK));
+    let of_first = first.and_then(|name| registry.get(name)).map(|tool| Arc::clone(&tool.group));
+    let is_for_web = OF_THE_WEB.contains(&decision.intent.category.as_str())
+        && matches!(decision.intent.action, Action::Search | Action::Read | Action::List | Action::Unknown);
+    let categories = toolyard_core::lexicon::Categories::builtin();
+    let of_web = || {
+        let mut browsers = registry.tools_by_tier(FALLBACK).into_iter();
+        let is_browser = |tool: &&Registered| {
+            category(&tool.name).is_some_and(|at| OF_THE_WEB.contains(&categories.name(at)))
+        };
+        browsers.find(is_browser).map(|tool| Arc::clone(&tool.group))
+    };
+    let Some(group) = of_first.or_else(|| is_for_web.then(of_web).flatten()) else { return bound };
+    let (mut all, others): (Vec<Arc<str>>, Vec<Arc<str>>) =
+        bound.into_iter().partition(|name| registry.get(name).is_some_and(|tool| tool.group == group));
+    let rest = registry.group(&group).into_iter().map(|tool| Arc::clone(&tool.name));
+    let rest: Vec<Arc<str>> = rest.filter(|name| !all.contains(name)).collect();
+    all.extend(rest);
+    all.extend(others);
+    all
+}

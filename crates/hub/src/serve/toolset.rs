@@ -1,0 +1,483 @@
+//! The surface `toolset`: the few tools that a conversation needs.
+//!
+//! A session's list follows the conversation and says so with list_changed. A modern client's list depends on the
+//! profile alone; what its conversation has is kept under a handle that it carries in arguments. Either way every
+//! active tool can be called at once through `call_tool`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use toolyard_core::metadata::gist;
+use toolyard_core::session::{FALLBACK, Said, Toolset};
+use toolyard_core::tool::{Parameters, Tool};
+
+use super::answer::Request;
+use super::route::{self, Length};
+use super::{View, era, tools};
+use crate::caller::{Answer, Era};
+use crate::hub::{CONFIRM, OWN_TOOLS, Supply, failed_call};
+use crate::jsonrpc::{Fields, raw};
+use crate::live::Snapshot;
+use crate::routing::Wanted;
+use crate::skills;
+
+/// How a skill is activated.
+const ACTIVATE: &str = "activate_skill";
+/// Conversations that are kept.
+const MOST: usize = 10_000;
+/// A conversation that rested this long begins anew.
+const REST: Duration = Duration::from_secs(24 * 3600);
+/// Bytes of one token, as budgets count them.
+const TOKEN_BYTES: usize = 4;
+/// Characters of a session's handle that are looked at.
+const HANDLE_CHARS: usize = 64;
+
+/// What conversations have active. Nothing of one is seen by another.
+#[derive(Debug, Default)]
+pub(crate) struct Toolsets(Mutex<HashMap<String, Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    toolset: Toolset,
+    at: Instant,
+}
+
+impl Toolsets {
+    fn of(&self, conversation: &str) -> Option<Toolset> {
+        let kept = self.0.lock().expect("no holder panics");
+        kept.get(conversation).filter(|it| it.at.elapsed() < REST).map(|it| it.toolset.clone())
+    }
+
+    /// Whether something is kept of a conversation.
+    pub(crate) fn knows(&self, conversation: &str) -> bool {
+        self.of(conversation).is_some()
+    }
+
+    /// Changes what a conversation has; nobody sees it half done.
+    fn change<T>(&self, conversation: &str, change: impl FnOnce(&mut Toolset) -> T) -> T {
+        let mut kept = self.0.lock().expect("no holder panics");
+        if kept.len() >= MOST && !kept.contains_key(conversation) {
+            kept.retain(|_, it| it.at.elapsed() < REST);
+            let oldest = kept.iter().min_by_key(|(_, it)| it.at).map(|(name, _)| name.clone());
+            if let Some(oldest) = oldest.filter(|_| kept.len() >= MOST) {
+                kept.remove(&oldest);
+            }
+        }
+        let fresh = || Kept { toolset: Toolset::default(), at: Instant::now() };
+        let it = kept.entry(conversation.to_owned()).or_insert_with(fresh);
+        if it.at.elapsed() >= REST {
+            *it = fresh();
+        }
+        it.at = Instant::now();
+        change(&mut it.toolset)
+    }
+}
+
+/// The conversation that a request belongs to.
+struct Conversation {
+    key: String,
+    /// What a modern client shows again.
+    handle: Option<String>,
+}
+
+impl Conversation {
+    /// Returns that of a session, or of a handle that is known here.
+    fn known(request: &Request, handle: Option<&str>) -> Option<Self> {
+        let handle = handle.filter(|handle| handle.len() <= HANDLE_CHARS);
+        match request.caller.era {
+            Era::Session => Some(Self { key: route::conversation(&request.caller, None)?, handle: None }),
+            Era::Modern => {
+                let key = route::conversation(&request.caller, Some(handle?))?;
+                let is_known = request.reception.toolsets.knows(&key);
+                is_known.then(|| Self { key, handle: handle.map(str::to_owned) })
+            }
+        }
+    }
+
+    /// Returns that of a request, or begins one.
+    fn of(request: &Request, handle: Option<&str>) -> Self {
+        Self::known(request, handle).unwrap_or_else(|| {
+            let handle = route::fresh_handle();
+            let key = route::conversation(&request.caller, Some(&handle)).unwrap_or_default();
+            Self { key, handle: Some(handle) }
+        })
+    }
+}
+
+/// Returns the tools that a client sees.
+pub(crate) async fn list(request: &Request) -> Vec<Box<RawValue>> {
+    let snapshot = request.reception.hub.snapshot();
+    let supply = supply(request, &snapshot).await;
+    let toolset = match request.caller.era {
+        Era::Session => Conversation::known(request, None),
+        // The list of this era depends on the profile alone.
+        Era::Modern => None,
+    };
+    let toolset = toolset.and_then(|it| request.reception.toolsets.of(&it.key)).unwrap_or_default();
+    definitions(request, &snapshot, &supply, &toolset)
+}
+
+/// Tells a model how to use what it sees.
+pub(crate) fn instructions(request: &Request) -> String {
+    let hub = &request.reception.hub;
+    let (settings, _) = settings(request);
+    let (usable, _) = skills::check((*hub.skills()).clone(), &hub.snapshot().catalog, &hub.config());
+    let skills = skills::prompt(&usable, settings.caps.max_skills);
+    let servers = route::servers(hub, &request.view);
+    let session = match request.caller.era {
+        Era::Modern => " An answer may have a session: give it to the calls that follow.",
+        Era::Session => "",
+    };
+    format!(
+        "These few tools stand for those of these servers: {servers}. What is not listed is found with find_tools or \
+         reached with smart_route, and then run with call_tool.{session} {skills}"
+    )
+}
+
+/// Calls a tool. One that is not active answers with how to activate it.
+pub(crate) async fn call(request: Request, name: &str) -> Answer {
+    let snapshot = request.reception.hub.snapshot();
+    let supply = supply(&request, &snapshot).await;
+    let arguments = request.params.object("arguments");
+    let session = arguments.text("session");
+    match name {
+        ACTIVATE => Ok(activate(&request, (&snapshot, &supply), &arguments)),
+        "find_tools" => find(request, (&snapshot, &supply), session.as_deref()).await,
+        route::NAME => by_words(request, (&snapshot, &supply)).await,
+        "call_tool" => {
+            let target = arguments.text("name").unwrap_or_default();
+            let is_going_on = arguments.text("more").is_some_and(|handle| !handle.is_empty());
+            match inactive(&request, &supply, (&target, session.as_deref())) {
+                Some(answer) if !is_going_on => Ok(answer),
+                _ => tools::reach(request, name).await,
+            }
+        }
+        _ => match inactive(&request, &supply, (name, None)) {
+            Some(answer) => Ok(answer),
+            None => tools::reach(request, name).await,
+        },
+    }
+}
+
+/// Returns the definitions of the hub's own tools. They are the same for everybody.
+fn own_definition(name: &str, length: Length) -> Box<RawValue> {
+    let session =
+        json!({ "type": "string", "description": "The session of an earlier answer, where one was given" });
+    if name == route::NAME {
+        return route::definition(length);
+    }
+    if name == ACTIVATE {
+        return raw(&json!({
+            "name": ACTIVATE,
+            "description": "Activates a skill: returns its instructions and makes its tools callable at once.",
+            "inputSchema": { "type": "object", "properties": {
+                "name": { "type": "string", "description": "The skill" },
+                "session": session,
+            }, "required": ["name"] },
+            "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
+        }));
+    }
+    tools::search_tool(name, Some(session))
+}
+
+fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {
+    let config = request.reception.hub.config();
+    match &request.view {
+        View::Surface { servers, profile, .. } => {
+            (config.toolset_of(profile.as_deref()).clone(), servers.clone())
+        }
+        View::Transparent { .. } => (config.toolset.clone(), Vec::new()),
+    }
+}
+
+async fn supply(request: &Request, snapshot: &Arc<Snapshot>) -> Arc<Supply> {
+    let (settings, servers) = settings(request);
+    request.reception.hub.supply(snapshot, &servers, &settings).await
+}
+
+/// Writes the list down within its budget: first texts are shortened, then what was given last is left out.
+fn definitions(
+    request: &Request,
+    snapshot: &Snapshot,
+    supply: &Supply,
+    toolset: &Toolset,
+) -> Vec<Box<RawValue>> {
+    let names = toolset.listed(&supply.stock());
+    let define = |length: Length| -> Vec<Box<RawValue>> {
+        let one = |name: &Arc<str>| match snapshot.catalog.get(name) {
+            Some(tool) => RawValue::from_string(described(request, (snapshot, supply), tool, length)).ok(),
+            None => OWN_TOOLS.contains(&&**name).then(|| own_definition(name, length)),
+        };
+        names.iter().filter_map(one).collect()
+    };
+    let bytes = |list: &[Box<RawValue>]| list.iter().map(|it| it.get().len() + 1).sum::<usize>();
+    let most = supply.settings.tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(TOKEN_BYTES));
+    let mut list = define(Length::Full);
+    if bytes(&list) > most {
+        list = define(Length::Compact);
+    }
+    while bytes(&list) > most && list.len() > OWN_TOOLS.len() {
+        list.pop();
+    }
+    list
+}
+
+fn described(
+    request: &Request,
+    (snapshot, supply): (&Snapshot, &Supply),
+    tool: &Tool,
+    length: Length,
+) -> String {
+    let parameters = supply.settings.parameters;
+    if length == Length::Full && parameters == Parameters::All {
+        return tools::listed(request, snapshot, tool);
+    }
+    let asks = request.reception.hub.asks_before(snapshot, tool);
+    let confirm = asks.then_some((CONFIRM, tools::CONFIRMATION));
+    tool.listed_briefly(&gist(tool), parameters, confirm)
+}
+
+fn activate(
+    request: &Request,
+    (snapshot, supply): (&Snapshot, &Supply),
+    arguments: &Fields,
+) -> Box<RawValue> {
+    let Some(name) = arguments.text("name").filter(|name| !name.trim().is_empty()) else {
+        let known: Vec<&str> = supply.skills.keys().map(String::as_str).collect();
+        return failed_call(&format!("activate_skill needs `name`: one of {}", known.join(", ")));
+    };
+    let conversation = Conversation::of(request, arguments.text("session").as_deref());
+    let stock = supply.stock();
+    let (before, after, activated) = request.reception.toolsets.change(&conversation.key, |toolset| {
+        let before = toolset.listed(&stock);
+        let activated = toolset.activate(&stock, name.trim());
+        (before, toolset.clone(), activated)
+    });
+    let activation = match activated {
+        Ok(activation) => activation,
+        Err(unknown) => return failed_call(&unknown.to_string()),
+    };
+    if let Some(evicted) = &activation.evicted {
+        tracing::info!("the skill `{evicted}` was evicted to make room for `{name}`");
+    }
+    announce(request, &before, &after.listed(&stock));
+    let Some(skill) = supply.skills.get(name.trim()) else { return failed_call("the skill is gone") };
+    let usable: Vec<&Tool> = skill.tools.iter().filter_map(|tool| snapshot.catalog.get(tool)).collect();
+    let mut text = format!("## {name} - Full Instructions\n\n{}", skill.instructions);
+    if !usable.is_empty() {
+        text += "\n\nTools of this skill:";
+        usable.iter().for_each(|tool| text += &format!("\n{}", tools::one_line(tool)));
+        text += &format!("\n{}", how_to_call(request, &conversation));
+    }
+    text += &format!("\n{}", activation.reasoning);
+    let names: Vec<&str> = usable.iter().map(|tool| tool.id.as_str()).collect();
+    raw(&json!({
+        "content": [{ "type": "text", "text": text }],
+        "structuredContent": {
+            "skill": name.trim(),
+            "tools": names,
+            "active": after.skills(),
+            "evicted": activation.evicted,
+            "session": conversation.handle,
+        },
+    }))
+}
+
+/// Says how tools are called that the client may not list.
+fn how_to_call(request: &Request, conversation: &Conversation) -> String {
+    if let Some(handle) = &conversation.handle {
+        return format!(
+            "Call them at once with call_tool {{\"name\": …, \"arguments\": {{…}}, \"session\": \"{handle}\"}}."
+        );
+    }
+    let heeds = era::known_client(request.caller.info.as_deref()).is_some_and(|it| it.heeds_list_changed);
+    match heeds {
+        true => "They are listed now; call them by name, or with call_tool.".to_owned(),
+        false => "Call them at once with call_tool {\"name\": …, \"arguments\": {…}}, or say to smart_route what is \
+                  wanted; your list of tools may not show them."
+            .to_owned(),
+    }
+}
+
+/// Tells a session's client that its list changed, when it did.
+fn announce(request: &Request, before: &[Arc<str>], after: &[Arc<str>]) {
+    if request.caller.era == Era::Session && before != after {
+        request.caller.notify("notifications/tools/list_changed", None);
+    }
+}
+
+/// Takes a message in; returns what changed, in words.
+async fn hear(
+    request: &Request,
+    (snapshot, supply): (&Arc<Snapshot>, &Supply),
+    (message, found): (&str, &[Arc<str>]),
+    conversation: &Conversation,
+) -> Option<String> {
+    let hub = &request.reception.hub;
+    let servers = match &request.view {
+        View::Surface { servers, .. } => servers.as_slice(),
+        View::Transparent { .. } => &[],
+    };
+    let wanted = Wanted { servers, conversation: Some(&conversation.key), ..Wanted::plain(message) };
+    let mut heard = hub.hear(snapshot, supply, &wanted).await;
+    if !found.is_empty() {
+        heard.bound = found.to_vec();
+    }
+    let stock = supply.stock();
+    let (before, after, why) = request.reception.toolsets.change(&conversation.key, |toolset| {
+        let before = toolset.listed(&stock);
+        let skill = heard.skill.as_deref().filter(|skill| !toolset.skills().iter().any(|it| **it == **skill));
+        let activated = skill.and_then(|skill| toolset.activate(&stock, skill).ok());
+        let message = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
+        let selection = toolset.select(&stock, &message);
+        let why = activated.map_or(String::new(), |it| format!("{} ", it.reasoning));
+        (before, selection.tool_names, format!("{why}{}", selection.reasoning))
+    });
+    announce(request, &before, &after);
+    let new: Vec<&str> = after.iter().filter(|name| !before.contains(name)).map(|name| &**name).collect();
+    match (before == after, new.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(why),
+        (false, false) => Some(format!("{why} New: {}.", new.join(", "))),
+    }
+}
+
+async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&str>) -> Answer {
+    let (snapshot, supply) = of;
+    let arguments = request.params.object("arguments");
+    let conversation = Conversation::of(&request, session);
+    let mut found = tools::found(&request, snapshot, &arguments).await;
+    if let Some(found) = &mut found {
+        let tier = |tool: &Tool| supply.registry.tier(tool.id.as_str());
+        let first = found.first().copied();
+        // A last resort is offered where it comes first, or where it is asked for by name.
+        let is_wanted = |tool: &Tool| first.is_some_and(|first| first.server == tool.server);
+        found.retain(|tool| tier(tool).is_some_and(|tier| tier < FALLBACK) || is_wanted(tool));
+    }
+    let answer = tools::told(&request, snapshot, &arguments, found.as_deref());
+    let names = found.iter().flatten().map(|tool| Arc::from(tool.id.as_str()));
+    let names: Vec<Arc<str>> = names.collect();
+    let query = arguments.text("query").unwrap_or_default();
+    let why = hear(&request, of, (&query, &names), &conversation).await;
+    Ok(match names.is_empty() {
+        true => answer,
+        false => {
+            let how = how_to_call(&request, &conversation);
+            with_line(&answer, &format!("{how} {}", why.unwrap_or_default()))
+        }
+    })
+}
+
+/// Routes words; what they are about becomes active.
+async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
+    let arguments = request.params.object("arguments");
+    let (task, context) = (arguments.text("task").unwrap_or_default(), arguments.object("context"));
+    let session = context.text("session");
+    let conversation = Conversation::known(&request, session.as_deref());
+    // An answer to a question, a confirmation and the rest of a result are about what was said before.
+    let goes_on = ["confirm", "more"].iter().any(|key| context.text(key).is_some())
+        || session.is_some_and(|handle| route::is_waiting(&request, &handle));
+    let why = match conversation.as_ref().filter(|_| !goes_on && !task.trim().is_empty()) {
+        Some(conversation) => hear(&request, of, (&task, &[]), conversation).await,
+        None => None,
+    };
+    let how = conversation.as_ref().map(|conversation| how_to_call(&request, conversation));
+    let answer = route::call(request).await?;
+    Ok(match (why, how) {
+        (Some(why), Some(how)) => with_line(&answer, &format!("[{why} {how}]")),
+        _ => answer,
+    })
+}
+
+/// Answers for a tool that is not active; `None` where it is, or where there is no such tool.
+fn inactive(
+    request: &Request,
+    supply: &Supply,
+    (tool, session): (&str, Option<&str>),
+) -> Option<Box<RawValue>> {
+    let entry = supply.registry.get(tool)?;
+    let conversation = Conversation::known(request, session);
+    let toolset = conversation.as_ref().and_then(|it| request.reception.toolsets.of(&it.key));
+    if toolset.unwrap_or_default().is_active(&supply.stock(), tool) {
+        return None;
+    }
+    let skills = supply.skills_with(tool);
+    let way = match skills.first() {
+        Some(skill) => {
+            format!("It belongs to the skill `{skill}`: call activate_skill {{\"name\": \"{skill}\"}} first.")
+        }
+        None => {
+            let (_, words) = entry.name.split_once("__").unwrap_or_default();
+            let words = words.replace(['_', '-'], " ");
+            format!("Call find_tools {{\"query\": \"{words}\"}} first, or say to smart_route what is wanted.")
+        }
+    };
+    let then = match (request.caller.era, &conversation) {
+        (Era::Modern, None) => " Its answer has a `session`: give it to call_tool.",
+        (Era::Modern | Era::Session, _) => "",
+    };
+    Some(failed_call(&format!("`{tool}` is not active in this conversation; nothing was done. {way}{then}")))
+}
+
+/// Adds a line of text to a result.
+fn with_line(result: &RawValue, line: &str) -> Box<RawValue> {
+    let mut fields = Fields::parse(Some(result)).unwrap_or_default();
+    let mut content: Vec<Box<RawValue>> = fields.read("content").unwrap_or_default();
+    // A question of a modern server is no result yet.
+    if content.is_empty() {
+        return result.to_owned();
+    }
+    content.push(raw(&json!({ "type": "text", "text": line.trim() })));
+    fields.set("content", raw(&content));
+    raw(&fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use toolyard_core::session::{Caps, Registry, Stock};
+
+    use super::*;
+
+    #[test]
+    fn s5_a_thousand_conversations_at_once_keep_their_own_skills() {
+        let (toolsets, registry) = (Toolsets::default(), Registry::default());
+        let skills: BTreeMap<Arc<str>, Vec<Arc<str>>> =
+            (0..1000).map(|at| (format!("s{at}").into(), vec![format!("t{at}").into()])).collect();
+        let stock =
+            Stock { registry: &registry, core: &[], tier: None, skills: &skills, caps: Caps::STANDARD };
+        std::thread::scope(|scope| {
+            for first in 0..8 {
+                let (toolsets, stock) = (&toolsets, &stock);
+                scope.spawn(move || {
+                    for turn in 0..3 {
+                        for number in (first..1000).step_by(8) {
+                            let skill = format!("s{}", (number + turn) % 1000);
+                            let activate = |toolset: &mut Toolset| toolset.activate(stock, &skill).map(drop);
+                            toolsets.change(&number.to_string(), activate).expect("the skill exists");
+                        }
+                    }
+                });
+            }
+        });
+        for number in 0..1000 {
+            let own: Vec<String> = (0..3).map(|turn| format!("t{}", (number + turn) % 1000)).collect();
+            let listed = toolsets.of(&number.to_string()).expect("it is kept").listed(&stock);
+            assert_eq!(listed.iter().map(ToString::to_string).collect::<Vec<_>>(), own);
+        }
+    }
+
+    #[test]
+    fn s9_conversations_are_bounded_and_apart() {
+        let toolsets = Toolsets::default();
+        for number in 0..MOST + 5 {
+            toolsets.change(&number.to_string(), |_| ());
+        }
+        assert_eq!(toolsets.0.lock().unwrap().len(), MOST);
+        assert!(!toolsets.knows("0") && toolsets.knows(&MOST.to_string()));
+    }
+}
