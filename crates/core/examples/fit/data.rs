@@ -168,15 +168,20 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
             is_held_out: false,
         });
     }
+    mark(&mut data, training);
+    data
+}
+
+/// Marks the servers that encoders do not know, and those that the library knows.
+fn mark(data: &mut Data, training: &Path) {
     let held_out = std::fs::read_to_string(training.join("held_out.txt")).unwrap_or_default();
     let held_out: HashSet<&str> = held_out.lines().collect();
     for at in 0..data.servers.len() {
-        let catalog = crate::sample::gather(&data, &[at]);
+        let catalog = crate::sample::gather(data, &[at]);
         let server = &mut data.servers[at];
         server.is_held_out = held_out.contains(server.name.as_str());
         server.is_known = !server.requests.is_empty() && Library::builtin().about(catalog.tools()).is_some();
     }
-    data
 }
 
 /// Pairs of public data sets; long conversations and sets of few tools are thinned out.
