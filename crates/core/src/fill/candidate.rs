@@ -5,10 +5,13 @@ use std::ops::Range;
 use serde_json::{Number, Value, json};
 
 use super::Now;
+use super::end::End;
 use super::form::{Field, Form, Format, Kind};
 use super::format::{is_email, is_uri};
 use super::page::{Page, Role};
 use super::quantity::{Manner, Quantity, Unit};
+use super::sign::is_zone;
+use super::token::Token;
 use super::when::{self, When};
 use super::world;
 use crate::lexicon::Related;
@@ -70,7 +73,8 @@ const MAX_EXAMPLES: usize = 12;
 
 /// Returns the values that a field could have. All of them fit the schema.
 pub(super) fn candidates(form: &Form, field: &Field, page: &Page<'_>, now: Now) -> Vec<Candidate> {
-    let mut found = Gathering { form, field, page, found: Vec::new() };
+    let end = End::of_pair(form, field);
+    let mut found = Gathering { form, field, page, end, found: Vec::new() };
     if !field.choices.is_empty() {
         found.choices();
     } else {
@@ -101,12 +105,17 @@ struct Gathering<'a> {
     form: &'a Form,
     field: &'a Field,
     page: &'a Page<'a>,
+    /// Which end of a way it takes where another field takes the other one.
+    end: Option<End>,
     found: Vec<Candidate>,
 }
 
 impl Gathering<'_> {
     /// Keeps a value if the schema takes it.
     fn keep(&mut self, value: Value, tokens: Range<usize>, bytes: Range<usize>, manner: How) {
+        if self.is_elsewhere(&value, &tokens, manner) {
+            return;
+        }
         // A tag or a handle is no path, however near it stands.
         if self.field.is_for_paths() && value.as_str().is_some_and(|it| it.starts_with(['#', '@'])) {
             return;
@@ -118,6 +127,25 @@ impl Gathering<'_> {
         if self.found.len() < MAX_CANDIDATES && self.form.takes(self.field, &value) {
             self.found.push(Candidate { value, tokens, bytes, manner });
         }
+    }
+
+    /// Whether the words say that a value is for another field: a time is no time zone, and what comes from
+    /// somewhere does not go there.
+    fn is_elsewhere(&self, value: &Value, tokens: &Range<usize>, manner: How) -> bool {
+        if tokens.is_empty() {
+            return false;
+        }
+        let page = self.page;
+        let named = &page.tokens[tokens.clone()];
+        let is_zone = || {
+            let is_name = |token: &Token| token.is_capital && token.lower.chars().all(char::is_alphabetic);
+            let is_capital = named.iter().all(is_name) && !named[0].is_start;
+            value.as_str().is_some_and(is_zone) || world::is_place(named) || is_capital
+        };
+        if self.field.is_for_zones() && manner != How::Quoted && !is_zone() {
+            return true;
+        }
+        self.end.is_some_and(|end| end.is_denied(page, tokens))
     }
 
     fn texts(&mut self) {

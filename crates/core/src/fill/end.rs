@@ -1,6 +1,8 @@
 //! The two ends of a range or of a way: which one a field takes, and which one a text speaks of.
 
-use super::form::Field;
+use std::ops::Range;
+
+use super::form::{Field, Form};
 use super::page::Page;
 
 /// One of two ends.
@@ -36,6 +38,26 @@ impl End {
             (true, false) => Some(Self::Low),
             (false, true) => Some(Self::High),
             (true, true) | (false, false) => None,
+        }
+    }
+
+    /// Returns the end that a field takes if another field of the form takes the other one of the same.
+    pub(super) fn of_pair(form: &Form, field: &Field) -> Option<Self> {
+        let end = Self::of(field)?;
+        let is_end = |name: &&String| !LOW.contains(&name.as_str()) && !HIGH.contains(&name.as_str());
+        let rest = |field: &Field| field.names.iter().filter(is_end).cloned().collect::<Vec<_>>();
+        let is_other = |it: &Field| Self::of(it).is_some_and(|other| other != end) && rest(it) == rest(field);
+        form.fields().iter().any(is_other).then_some(end)
+    }
+
+    /// Whether the words around a value say that it is the other end.
+    pub(super) fn is_denied(self, page: &Page<'_>, tokens: &Range<usize>) -> bool {
+        let before = Self::before(page, tokens.start);
+        let behind = page.tokens[tokens.end..].iter().find(|token| !token.is_mark);
+        let goes_on = behind.is_some_and(|token| TO.contains(&token.lower.as_str()));
+        match self {
+            Self::Low => before == Some(Self::High),
+            Self::High => before == Some(Self::Low) || before.is_none() && goes_on,
         }
     }
 

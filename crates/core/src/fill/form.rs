@@ -77,6 +77,8 @@ const MAX_DEPTH: usize = 4;
 /// Deeper definitions are not read.
 const MAX_NESTING: usize = 100;
 const MAX_DESCRIPTION_TERMS: usize = 60;
+/// The last words of the names of fields that take time zones, as terms.
+const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
 /// The last words of the names of fields that take paths, as terms.
 const PLACES: [&str; 9] =
     ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
@@ -209,6 +211,11 @@ impl Field {
     /// Whether it takes a path, by its name.
     pub(super) fn is_for_paths(&self) -> bool {
         PLACES.contains(&self.head())
+    }
+
+    /// Whether it takes a time zone, by its name.
+    pub(super) fn is_for_zones(&self) -> bool {
+        ZONES.contains(&self.head())
     }
 
     /// The last word of its name, which says what it is.

@@ -17,8 +17,6 @@ use super::{Source, Wish};
 
 /// How sure a value is that only its form or its place speaks for.
 const SIGN: f64 = 0.6;
-/// The same of fields that take time zones.
-const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
 const MAX_EXTENSION: usize = 5;
 
 /// Fills open fields whose value shows itself.
@@ -54,9 +52,9 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
 
 /// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
 fn only_one<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Candidate>) -> Option<Value> {
-    let has_form = match field.head() {
-        _ if field.is_for_paths() => is_place,
-        head if ZONES.contains(&head) => is_zone,
+    let has_form = match field {
+        field if field.is_for_paths() => is_place,
+        field if field.is_for_zones() => is_zone,
         _ => return None,
     };
     if !field.is_required {
@@ -111,7 +109,7 @@ fn within(inner: &Range<usize>, outer: &Range<usize>) -> bool {
 }
 
 /// Whether a text is written like the name of a time zone, such as `Asia/Tokyo`.
-fn is_zone(text: &str) -> bool {
+pub(super) fn is_zone(text: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|it: char| it.is_ascii_uppercase())
             && part.chars().all(|it| it.is_ascii_alphanumeric() || "_-+".contains(it))

@@ -251,6 +251,23 @@ fn r9_a_tag_is_no_path() {
 }
 
 #[test]
+fn r9_a_way_goes_from_one_end_to_the_other() {
+    let about = "convert_time Carries a time over to another zone";
+    let fields = json!({
+        "time": {"type": "string", "description": "The time"},
+        "from_zone": {"type": "string", "description": "Where the time is meant"},
+        "to_zone": {"type": "string", "description": "Where to carry it over to"},
+    });
+    let zones = |task: &str| {
+        let filled = filled(about, &fields, task);
+        filled.lines().filter(|line| line.contains("zone")).collect::<Vec<_>>().join("; ")
+    };
+    insta::assert_snapshot!(zones("convert 15:00 Europe/Berlin to America/New_York"), @r#"from_zone = "Europe/Berlin"; to_zone = "America/New_York""#);
+    insta::assert_snapshot!(zones("convert 15:00 from New York to Berlin"), @r#"from_zone = "New York"; to_zone = "Berlin""#);
+    insta::assert_snapshot!(zones("convert 3pm New York to Berlin time"), @r#"from_zone = "New York"; to_zone = "Berlin""#);
+}
+
+#[test]
 fn r9_one_path_for_two_fields_goes_where_its_word_says() {
     let about = "move_note Moves or renames a note";
     let fields = json!({"oldPath": {"type": "string"}, "newPath": {"type": "string"}});

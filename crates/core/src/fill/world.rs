@@ -58,6 +58,13 @@ pub(super) fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
     known
 }
 
+/// Whether tokens name a city or a country.
+pub(super) fn is_place(tokens: &[Token]) -> bool {
+    let world = World::builtin();
+    let name: Vec<&str> = tokens.iter().map(|it| it.lower.as_str()).collect();
+    [&world.cities, &world.american, &world.countries].iter().any(|names| names.contains_key(&name.join(" ")))
+}
+
 /// Finds cities in a text for a field that wants them with their state or country.
 pub(super) fn places(field: &Field, text: &str, tokens: &[Token]) -> Vec<Known> {
     let Some(manner) = Manner::of(field) else { return Vec::new() };

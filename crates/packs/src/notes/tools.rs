@@ -276,8 +276,7 @@ fn expected() -> Value {
     json!({
         "type": "string",
         "description": "The revision that read_note returned; another one now means that nothing is written.",
-        "minLength": 1,
-        "maxLength": 64,
+        "pattern": "^[0-9a-f]{8,64}$",
         "examples": ["9f8a3c5d1e2b4f60"],
     })
 }
