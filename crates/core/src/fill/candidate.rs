@@ -137,12 +137,22 @@ impl Gathering<'_> {
         }
         let page = self.page;
         let named = &page.tokens[tokens.clone()];
-        let is_zone = || {
+        let may_be_zone = || {
             let is_name = |token: &Token| token.is_capital && token.lower.chars().all(char::is_alphabetic);
             let is_capital = named.iter().all(is_name) && !named[0].is_start;
             value.as_str().is_some_and(is_zone) || world::is_place(named) || is_capital
         };
-        if self.field.is_for_zones() && manner != How::Quoted && !is_zone() {
+        if self.field.is_for_zones() && manner != How::Quoted && !may_be_zone() {
+            return true;
+        }
+        // A place behind a time is for the field that takes places.
+        let is_timed = page.moments.iter().any(|it| it.time.is_some() && it.tokens.start == tokens.start);
+        let has_place = || {
+            let written = |token: &Token| is_zone(&page.text[token.at.clone()]);
+            (1..named.len()).any(|at| written(&named[at]) || world::is_place(&named[at..]))
+        };
+        let takes_zones = || self.form.fields().iter().any(Field::is_for_zones);
+        if is_timed && !self.field.is_for_zones() && takes_zones() && has_place() {
             return true;
         }
         self.end.is_some_and(|end| end.is_denied(page, tokens))
@@ -441,11 +451,7 @@ impl Gathering<'_> {
     }
 }
 
-fn matches<'t>(
-    tokens: &'t [super::token::Token],
-    wanted: &[String],
-    form: impl Fn(&'t super::token::Token) -> &'t String,
-) -> bool {
+fn matches<'t>(tokens: &'t [Token], wanted: &[String], form: impl Fn(&'t Token) -> &'t String) -> bool {
     tokens.len() >= wanted.len() && tokens.iter().zip(wanted).all(|(token, wanted)| form(token) == wanted)
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::form::{Field, Form};
 use super::page::Page;
+use crate::tool::words::words;
 
 /// One of two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,11 @@ const FROM: [&str; 9] = ["from", "von", "aus", "depuis", "desde", "da", "из", 
 impl End {
     /// Returns the end that a field takes by its name.
     pub(super) fn of(field: &Field) -> Option<Self> {
-        let has = |words: &[&str]| field.names.iter().any(|name| words.contains(&name.as_str()));
+        // Terms leave out small words such as `from`, which matter most here.
+        let name = field.path.last().map_or("", String::as_str);
+        let small: Vec<String> = words(name).map(str::to_lowercase).collect();
+        let said = |word: &str| field.names.iter().chain(&small).any(|name| name == word);
+        let has = |ends: &[&str]| ends.iter().any(|word| said(word));
         match (has(&LOW), has(&HIGH)) {
             (true, false) => Some(Self::Low),
             (false, true) => Some(Self::High),

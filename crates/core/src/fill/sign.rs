@@ -43,7 +43,7 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
             is_alone || End::before(page, it.tokens.start).is_some_and(|end| End::of(field) == Some(end))
         };
         let value = named(field, page, found.iter().filter(is_free))
-            .or_else(|| only_one(field, page, found.iter().filter(is_free).filter(is_meant)));
+            .or_else(|| only_one((form, field), page, found.iter().filter(is_free).filter(is_meant)));
         if let Some(value) = value {
             elected.push(Elected { field: at, value, source: Source::Text, confidence: SIGN });
         }
@@ -51,13 +51,21 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
 }
 
 /// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
-fn only_one<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Candidate>) -> Option<Value> {
+///
+/// Of two time zones the second is told by the first, whether or not it is needed.
+fn only_one<'c>(
+    (form, field): (&Form, &Field),
+    page: &Page<'_>,
+    found: impl Iterator<Item = &'c Candidate>,
+) -> Option<Value> {
+    let is_second = field.is_for_zones() && End::of_pair(form, field).is_some();
     let has_form = match field {
         field if field.is_for_paths() => is_place,
-        field if field.is_for_zones() => is_zone,
+        // Nothing else is a candidate there.
+        field if field.is_for_zones() => |_: &str| true,
         _ => return None,
     };
-    if !field.is_required {
+    if !field.is_required && !is_second {
         return None;
     }
     let places: Vec<&Candidate> =

@@ -254,7 +254,7 @@ fn r9_a_tag_is_no_path() {
 fn r9_a_way_goes_from_one_end_to_the_other() {
     let about = "convert_time Carries a time over to another zone";
     let fields = json!({
-        "time": {"type": "string", "description": "The time"},
+        "time": {"type": "string", "format": "date-time", "description": "The moment"},
         "from_zone": {"type": "string", "description": "Where the time is meant"},
         "to_zone": {"type": "string", "description": "Where to carry it over to"},
     });
