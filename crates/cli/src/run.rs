@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use toolyard_core::plan::Plan;
 use toolyard_core::run::{Ending, Leaving, Report};
+use toolyard_core::tool::{Effect, clean};
 use toolyard_hub::caller::{Caller, Client};
 use toolyard_hub::hub::{Execution, Hub, Pause};
 use toolyard_hub::jsonrpc::{Fields, raw};
@@ -130,9 +131,21 @@ pub(crate) fn over(common: &Common, id: &str, report: &Report) -> Result<(), Fai
     if common.json {
         output::json(&json!({ "run": id, "report": report }))?;
     } else {
+        if let Some(found) = found(report) {
+            output::text(&found)?;
+        }
         output::text(&format!("{}\n  run: {id}", told(id, report)))?;
     }
     if report.ending == Ending::Completed { Ok(()) } else { Err(Failure::silent(1)) }
+}
+
+/// Returns what a run was made for where its last step reads: the text of a result, or the result itself.
+fn found(report: &Report) -> Option<String> {
+    let last = report.accounts.last().filter(|it| it.effect == Effect::Read)?;
+    let result = report.outputs.get(&last.step).filter(|_| report.ending == Ending::Completed)?;
+    let text = result.get("content").unwrap_or(result);
+    let text = text.as_str().map_or_else(|| format!("{result:#}"), str::to_owned);
+    Some(clean(&text).into_owned())
 }
 
 /// Returns a report in words, with the commands that help.

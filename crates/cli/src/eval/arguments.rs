@@ -38,13 +38,15 @@ pub(super) fn measure(folder: &Path, limit: Option<usize>) -> Result<Arguments, 
     Ok(measured)
 }
 
+/// When the requests were written.
+pub(super) const WRITTEN: Now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
+
 impl Arguments {
     fn add(&mut self, collection: &Collection, case: &Case, call: &Call) {
         let tool = &collection.tools[call.tool];
         let described = tool.definition["description"].as_str().unwrap_or_default();
         let form = Form::new((&tool.name, described), tool.definition["inputSchema"].clone());
-        let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
-        let wish = Wish { task: &case.task, given: &Map::new(), earlier: &[], now };
+        let wish = Wish { task: &case.task, given: &Map::new(), earlier: &[], now: WRITTEN };
         let filling = fill(&form, &wish);
         let sent = filling.object();
         let is_valid = if filling.missing.is_empty() { form.admits(&sent) } else { form.admits_part(&sent) };

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use serde_json::Value;
 use serde_json::value::to_raw_value;
+use serde_json::{Map, Value};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::domain;
 use toolyard_core::embed::Embedding;
+use toolyard_core::fill::{self, Form, Wish};
+use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::{self, Splitting};
@@ -19,7 +21,9 @@ use toolyard_core::route::{
 };
 use toolyard_core::session::{self, Caps, Registered, Registry, Said, Stock, Toolset};
 use toolyard_core::task::clauses;
+use toolyard_core::tool::Effect;
 
+use super::arguments::WRITTEN;
 use super::bm25::Bm25;
 use super::sets::{Case, Listed, Unserved};
 use super::{MOST, Way};
@@ -161,13 +165,23 @@ impl Yard {
         route::route(&self.index, &self.catalog, request, &situation, (profile, rules))
     }
 
+    /// Whether the call would be confirmed first, by its tool or by the arguments that the words give it.
+    fn destroys(&self, task: &str, position: usize, decision: &Decision) -> bool {
+        let tool = &self.catalog.tools()[position];
+        let given = Map::new();
+        let wish = Wish { task, given: &given, earlier: &[], now: WRITTEN };
+        let filled = Value::Object(fill::fill(&Form::of(tool), &wish).object());
+        let known = self.index.knowledge.of(position).effect;
+        route::destroys(&self.index, position, &decision.intent)
+            || hazard::assess(tool, known, &filled).effect == Effect::Destroy
+    }
+
     fn see(&self, task: &str, bm25: Option<&Bm25>, way: &Way) -> Seen {
         let rules = Rules { confidence: way.threshold, candidates: WEIGHED, reasons: Reasons::LeftOut };
         let sense = self.sense(way.model.request(task).as_deref());
         let decision = self.decide(task, sense.as_ref(), way, rules);
         let first = decision.candidates.first();
-        let is_destructive =
-            first.is_some_and(|first| route::destroys(&self.index, first.position, &decision.intent));
+        let is_destructive = first.is_some_and(|first| self.destroys(task, first.position, &decision));
         let acts = |decision: &Decision| decision.verdict == Verdict::Act;
         let step = match decision.verdict {
             Verdict::Act if is_destructive => Step::Confirm,
