@@ -26,7 +26,7 @@ pub(crate) struct Domains {
 
 pub(crate) async fn run(common: &Common, asked: &Domains) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
-        learn::learn(hub, None).await;
+        learn::learn_all(hub).await;
         let (snapshot, config) = (hub.snapshot(), hub.config());
         let supply = hub.supply(&snapshot, &[], &config.toolset).await;
         let name = |domain: &str| domain.trim_start_matches(DOMAIN).to_owned();

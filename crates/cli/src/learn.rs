@@ -96,3 +96,15 @@ pub(crate) async fn learn(hub: &Hub, only: Option<&str>) {
     };
     hub.learn(|upstream| fresh.contains(&upstream.name), |upstream| done(&upstream.name)).await;
 }
+
+/// Learns what all servers offer, and says on stderr which of them could not be reached: their tools are missing
+/// from what is shown.
+pub(crate) async fn learn_all(hub: &Hub) {
+    learn(hub, None).await;
+    let unknown = hub.servers().into_iter().filter(|status| status.tools.is_none());
+    for status in unknown {
+        let (name, reason) = (clean(&status.name), status.reason.as_deref().unwrap_or("it did not answer"));
+        let reason = clean(reason);
+        anstream::eprintln!("{name} could not be reached: {reason}; `toolyard doctor` tells what helps");
+    }
+}

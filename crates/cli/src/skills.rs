@@ -31,7 +31,7 @@ pub(crate) struct Skills {
 
 pub(crate) async fn run(common: &Common, asked: &Skills) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
-        learn::learn(hub, None).await;
+        learn::learn_all(hub).await;
         let (snapshot, config) = (hub.snapshot(), hub.config());
         let supply = hub.supply(&snapshot, &[], &config.toolset).await;
         let mistakes: Vec<String> = hub.skill_mistakes(&supply).iter().map(ToString::to_string).collect();

@@ -35,7 +35,7 @@ const NAMES: [&str; 3] = ["essential", "utility", "fallback"];
 
 pub(crate) async fn run(common: &Common, asked: &Tiers) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
-        learn::learn(hub, None).await;
+        learn::learn_all(hub).await;
         let (snapshot, config) = (hub.snapshot(), hub.config());
         let supply = hub.supply(&snapshot, &[], &config.toolset).await;
         let most = asked.up_to.unwrap_or(FALLBACK);

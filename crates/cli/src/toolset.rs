@@ -55,7 +55,7 @@ struct Turn<'a> {
 
 pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
-        learn::learn(hub, None).await;
+        learn::learn_all(hub).await;
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
         let config = hub.config();
