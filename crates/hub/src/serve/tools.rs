@@ -211,7 +211,7 @@ fn going_on(tool: &str, rest: &Rest) -> String {
 }
 
 /// Returns the catalog, after a server that was never reached but that the name belongs to was heard of.
-async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
+pub(crate) async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
     let hub = &request.reception.hub;
     let snapshot = hub.snapshot();
     if snapshot.catalog.get(tool).is_some() {
@@ -219,7 +219,9 @@ async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
     }
     let owns = |upstream: &Upstream| {
         let rest = tool.strip_prefix(&*ToolId::server_prefix(&upstream.name));
-        rest.is_some_and(|rest| rest.starts_with("__")) && !snapshot.listings.contains_key(&upstream.name)
+        rest.is_some_and(|rest| rest.starts_with("__"))
+            && request.view.shows(&upstream.name)
+            && !snapshot.listings.contains_key(&upstream.name)
     };
     if let Some(upstream) = hub.upstreams().into_iter().find(|upstream| owns(upstream)) {
         hub.first_heard(upstream.config.limits.start, owns).await;

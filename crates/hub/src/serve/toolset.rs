@@ -12,7 +12,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use toolyard_core::metadata::gist;
 use toolyard_core::session::{FALLBACK, Said, Toolset};
-use toolyard_core::tool::{Parameters, Tool};
+use toolyard_core::tool::{Parameters, Tool, ToolId};
 
 use super::answer::Request;
 use super::route::{self, Length};
@@ -139,24 +139,29 @@ pub(crate) fn instructions(request: &Request) -> String {
 
 /// Calls a tool. One that is not active answers with how to activate it.
 pub(crate) async fn call(request: Request, name: &str) -> Answer {
-    let snapshot = request.reception.hub.snapshot();
-    let supply = supply(&request, &snapshot).await;
     let arguments = request.params.object("arguments");
-    let session = arguments.text("session");
+    let is_going_on = arguments.text("more").is_some_and(|handle| !handle.is_empty());
+    let given = arguments.text("session");
+    let (target, session) = match name {
+        "call_tool" => (arguments.text("name").unwrap_or_default(), given.as_deref()),
+        _ => (name.to_owned(), None),
+    };
+    // Whether a tool is active is known once its server was heard of.
+    let snapshot = tools::snapshot_with(&request, &target).await;
+    let supply = supply(&request, &snapshot).await;
+    let of = (&snapshot, &*supply);
     match name {
         ACTIVATE => Ok(activate(&request, (&snapshot, &supply), &arguments)),
-        "find_tools" => find(request, (&snapshot, &supply), session.as_deref()).await,
-        route::NAME => by_words(request, (&snapshot, &supply)).await,
-        "call_tool" => {
-            let target = arguments.text("name").unwrap_or_default();
-            let is_going_on = arguments.text("more").is_some_and(|handle| !handle.is_empty());
-            match inactive(&request, &supply, (&target, session.as_deref())) {
-                Some(answer) if !is_going_on => Ok(answer),
-                _ => tools::reach(request, name).await,
-            }
-        }
-        _ => match inactive(&request, &supply, (name, None)) {
-            Some(answer) => Ok(answer),
+        "find_tools" => find(request, of, given.as_deref()).await,
+        route::NAME => by_words(request, of).await,
+        "call_tool" if is_going_on => tools::reach(request, name).await,
+        "call_tool" => match refused(&request, of, (&target, session)) {
+            Some(Err(error)) => Ok(failed_call(&error.message)),
+            Some(answer) => answer,
+            None => tools::reach(request, name).await,
+        },
+        _ => match refused(&request, of, (name, None)) {
+            Some(answer) => answer,
             None => tools::reach(request, name).await,
         },
     }
@@ -249,8 +254,12 @@ fn activate(
         let known: Vec<&str> = supply.skills.keys().map(String::as_str).collect();
         return failed_call(&format!("activate_skill needs `name`: one of {}", known.join(", ")));
     };
-    let conversation = Conversation::of(request, arguments.text("session").as_deref());
     let stock = supply.stock();
+    // What fails begins no conversation: it would take the place of somebody else's.
+    if let Err(unknown) = Toolset::default().activate(&stock, name.trim()) {
+        return failed_call(&unknown.to_string());
+    }
+    let conversation = Conversation::of(request, arguments.text("session").as_deref());
     let (before, after, activated) = request.reception.toolsets.change(&conversation.key, |toolset| {
         let before = toolset.listed(&stock);
         let activated = toolset.activate(&stock, name.trim());
@@ -348,7 +357,6 @@ async fn hear(
 async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&str>) -> Answer {
     let (snapshot, supply) = of;
     let arguments = request.params.object("arguments");
-    let conversation = Conversation::of(&request, session);
     let mut found = tools::found(&request, snapshot, &arguments).await;
     if let Some(found) = &mut found {
         let tier = |tool: &Tool| supply.registry.tier(tool.id.as_str());
@@ -360,6 +368,12 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
     let answer = tools::told(&request, snapshot, &arguments, found.as_deref());
     let names = found.iter().flatten().map(|tool| Arc::from(tool.id.as_str()));
     let names: Vec<Arc<str>> = names.collect();
+    let known = Conversation::known(&request, session);
+    let is_kept = known.is_some_and(|it| request.reception.toolsets.knows(&it.key));
+    if names.is_empty() && !is_kept {
+        return Ok(answer);
+    }
+    let conversation = Conversation::of(&request, session);
     let query = arguments.text("query").unwrap_or_default();
     let why = hear(&request, of, (&query, &names), &conversation).await;
     Ok(match names.is_empty() {
@@ -392,13 +406,17 @@ async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
     })
 }
 
-/// Answers for a tool that is not active; `None` where it is, or where there is no such tool.
-fn inactive(
+/// Answers for a tool that is not active or not known; `None` where it is active, or refused by who calls it.
+fn refused(
     request: &Request,
-    supply: &Supply,
+    (snapshot, supply): (&Arc<Snapshot>, &Supply),
     (tool, session): (&str, Option<&str>),
-) -> Option<Box<RawValue>> {
-    let entry = supply.registry.get(tool)?;
+) -> Option<Answer> {
+    let Some(entry) = supply.registry.get(tool) else {
+        // Its server may come to have it between this look and the call, and nobody would have activated it.
+        let may_come = tool.parse::<ToolId>().is_ok() && snapshot.catalog.get(tool).is_none();
+        return may_come.then(|| Err(request.reception.hub.unknown_tool(snapshot, tool)));
+    };
     let conversation = Conversation::known(request, session);
     let toolset = conversation.as_ref().and_then(|it| request.reception.toolsets.of(&it.key));
     if toolset.unwrap_or_default().is_active(&supply.stock(), tool) {
@@ -419,7 +437,8 @@ fn inactive(
         (Era::Modern, None) => " Its answer has a `session`: give it to call_tool.",
         (Era::Modern | Era::Session, _) => "",
     };
-    Some(failed_call(&format!("`{tool}` is not active in this conversation; nothing was done. {way}{then}")))
+    let text = format!("`{tool}` is not active in this conversation; nothing was done. {way}{then}");
+    Some(Ok(failed_call(&text)))
 }
 
 /// Adds a line of text to a result.
