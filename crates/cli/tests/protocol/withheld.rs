@@ -1,6 +1,7 @@
 //! What the surface `toolset` withholds: inactive tools, tools that nobody may see, and room that strangers take.
 
 use serde_json::{Value, json};
+use testkit::client::Client;
 
 use crate::shelf::{calls, server, tool};
 use crate::toolset::{listed, session, workshop};
@@ -57,4 +58,53 @@ async fn s9_failures_take_no_room_from_other_conversations() {
         client.call("call_tool", json!({"name": "shop__paint_it", "session": session})).await.unwrap();
     assert_eq!(text(&painted), "from shop");
     assert!(!listed(&client).await.contains(&"shop__paint_it".to_owned()));
+}
+
+/// Two servers with skills across them, of which a profile shows one and the policy denies a tool.
+async fn divided() -> Yard {
+    let folder = tempfile::tempdir().unwrap();
+    let desk = [tool("read_mail", "Reads mail", &[]), tool("burn_mail", "Burns mail", &[])];
+    let safe = [tool("open_safe", "Opens the safe", &[])];
+    let yard = Yard::new(json!({
+        "mcpServers": {"desk": server(folder.path(), "desk", &desk), "safe": server(folder.path(), "safe", &safe)},
+        "policy": {"deny": ["desk__burn_mail"]},
+        "skills": {
+            "both": {"when": "doing all", "tools": ["desk__read_mail", "desk__burn_mail", "safe__open_safe"]},
+            "burn": {"when": "burning", "tools": ["desk__burn_mail"]},
+            "rob": {"when": "robbing", "tools": ["safe__open_safe"]},
+            "talk": {"when": "talking", "instructions": "Be kind."},
+        },
+        "serve": {"profiles": {
+            "set": {"surface": "toolset"},
+            "desk": {"surface": "toolset", "servers": ["desk"]},
+        }},
+    }));
+    yard.keep(folder)
+}
+
+#[tokio::test]
+async fn s4_skills_show_only_what_the_profile_and_the_policy_permit() {
+    let (unlearnt, learnt) = (divided().await, divided().await.learnt().await);
+    for yard in [unlearnt, learnt] {
+        let served = yard.http(&[]);
+        for (profile, offered, count) in
+            [("set", ["both", "rob", "talk"].as_slice(), 2), ("desk", ["both", "talk"].as_slice(), 1)]
+        {
+            let client = Client::http(&served.at(profile), &[]);
+            let hello = session(&client, "cursor").await;
+            let instructions = hello["instructions"].as_str().unwrap();
+            for skill in ["both", "burn", "rob", "talk"] {
+                let is_offered = instructions.contains(&format!("{{\"name\": \"{skill}\"}}"));
+                assert_eq!(is_offered, offered.contains(&skill), "{skill} at {profile}: {instructions}");
+            }
+            listed(&client).await;
+            let both = client.call("activate_skill", json!({"name": "both"})).await.unwrap();
+            assert_eq!(both["structuredContent"]["tools"].as_array().unwrap().len(), count, "{both}");
+            assert!(!text(&both).contains("burn_mail"), "{both}");
+            assert!(text(&both).contains(&format!("with {count} tools")), "{both}");
+            let burn = client.call("activate_skill", json!({"name": "burn"})).await.unwrap();
+            let expected = format!("there is no skill `burn`; skills: {}", offered.join(", "));
+            assert_eq!(text(&burn), expected);
+        }
+    }
 }

@@ -123,8 +123,8 @@ pub(crate) async fn list(request: &Request) -> Vec<Box<RawValue>> {
 /// Tells a model how to use what it sees.
 pub(crate) fn instructions(request: &Request) -> String {
     let hub = &request.reception.hub;
-    let (settings, _) = settings(request);
-    let (usable, _) = skills::check((*hub.skills()).clone(), &hub.snapshot().catalog, &hub.config());
+    let (settings, servers) = settings(request);
+    let (usable, _) = hub.shown_skills(&hub.snapshot(), &servers);
     let skills = skills::prompt(&usable, settings.caps.max_skills);
     let servers = route::servers(hub, &request.view);
     let session = match request.caller.era {
