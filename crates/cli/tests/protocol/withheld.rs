@@ -108,3 +108,97 @@ async fn s4_skills_show_only_what_the_profile_and_the_policy_permit() {
         }
     }
 }
+
+#[tokio::test]
+async fn s3_what_the_list_has_no_room_for_is_said_and_called_through_the_hub() {
+    let yard = workshop().await;
+    let served = yard.http(&[]);
+    // Five tools are the hub's own and the core tool.
+    let client = Client::http(&served.at("tiny"), &[]);
+    session(&client, "cursor").await;
+    let answer = client.call("activate_skill", json!({"name": "paint"})).await.unwrap();
+    assert!(text(&answer).contains("The list has no room for them: call them with call_tool"), "{answer}");
+    assert!(!listed(&client).await.contains(&"shop__paint_it".to_owned()));
+    assert_eq!(client.text("call_tool", json!({"name": "shop__paint_it"})).await, "from shop");
+}
+
+#[tokio::test]
+async fn s3_some_of_a_skill_are_listed_and_the_others_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = ["saw", "file", "glue"].map(|name| tool(name, &format!("Does {name} wood"), &[]));
+    let yard = Yard::new(json!({
+        "mcpServers": {"bench": server(folder.path(), "bench", &tools)},
+        "toolset": {"budget": {"tools": 6}},
+        "skills": {"wood": {"when": "woodwork", "tools": ["bench__saw", "bench__file", "bench__glue"]}},
+    }));
+    let yard = yard.keep(folder).learnt().await;
+    let client = yard.stdio(&["--surface", "toolset"]);
+    session(&client, "cursor").await;
+    let answer = client.call("activate_skill", json!({"name": "wood"})).await.unwrap();
+    assert!(text(&answer).contains("has no room for: bench__glue. Call these with call_tool"), "{answer}");
+    let now = listed(&client).await;
+    assert_eq!(now[4..], ["bench__saw", "bench__file"]);
+}
+
+#[tokio::test]
+async fn s5_a_session_that_is_not_known_is_told_so() {
+    const LOST: &str = "This session is not known here; what it had active is gone.";
+    let yard = workshop().await;
+    let served = yard.http(&[]);
+    let client = served.modern("set", json!({}));
+    let forged = "0123456789abcdef".repeat(8);
+    for session in ["made-up", &forged] {
+        for (name, arguments) in [
+            ("activate_skill", json!({"name": "paint", "session": session})),
+            ("find_tools", json!({"query": "painting of a chair", "session": session})),
+            ("find_tools", json!({"server": "nosuch", "session": session})),
+            ("call_tool", json!({"name": "shop__paint_it", "session": session})),
+        ] {
+            let answer = client.call(name, arguments).await.unwrap();
+            assert!(answer["content"].to_string().contains(LOST), "{answer}");
+        }
+    }
+    let first = client.call("activate_skill", json!({"name": "paint"})).await.unwrap();
+    let session = &first["structuredContent"]["session"];
+    let again = client.call("activate_skill", json!({"name": "build", "session": session})).await.unwrap();
+    assert!(!format!("{first}{again}").contains(LOST), "{first} {again}");
+}
+
+#[tokio::test]
+async fn s8_a_name_that_nobody_has_is_shown_short_and_plain() {
+    let yard = workshop().await;
+    let client = yard.stdio(&["--surface", "toolset"]);
+    session(&client, "cursor").await;
+    let name = format!("\u{1b}[31m\u{202e}{}", "x".repeat(100_000));
+    let answer = client.call("activate_skill", json!({"name": name})).await.unwrap();
+    let shown = "x".repeat(100);
+    assert_eq!(text(&answer), format!("there is no skill `{shown}`; skills: build, paint, sell, ship"));
+    let answer = client.call("find_tools", json!({"server": name})).await.unwrap();
+    assert!(text(&answer).starts_with(&format!("There is no server `{shown}` with tools")), "{answer}");
+}
+
+#[tokio::test]
+async fn s7_a_skill_that_words_activate_is_named_and_so_is_what_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = [tool("list_chairs", "Lists every chair", &[])];
+    let yard = Yard::new(json!({
+        "mcpServers": {"shop": server(folder.path(), "shop", &tools)},
+        "toolset": {"autoActivate": true, "maxSkills": 1},
+        "skills": {
+            "greet": {"when": "greeting guests kindly", "instructions": "Smile."},
+            "review": {"when": "reviewing weekly goals", "instructions": "Begin with goals."},
+        },
+    }));
+    let yard = yard.keep(folder).learnt().await;
+    let client = yard.stdio(&["--surface", "toolset"]);
+    session(&client, "cursor").await;
+    client.call("activate_skill", json!({"name": "greet"})).await.unwrap();
+    let query = json!({"query": "list chairs for reviewing my weekly goals"});
+    let answer = client.call("find_tools", query).await.unwrap();
+    let said = answer["content"].to_string();
+    for part in ["`greet` went", "`review` came", "shows its instructions"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let review = client.call("activate_skill", json!({"name": "review"})).await.unwrap();
+    assert!(text(&review).contains("Begin with goals."), "{review}");
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolyard_core::tool::{Tool, ToolId};
+use toolyard_core::tool::{Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
@@ -23,6 +23,8 @@ const FOUND: usize = 8;
 const MOST_FOUND: usize = 50;
 /// Characters of a tool's description in one line.
 const LINE_CHARS: usize = 110;
+/// Characters of a name that nobody has, in what is said about it.
+const SHOWN_CHARS: usize = 100;
 
 /// How a call is confirmed, as a schema.
 pub(crate) const CONFIRMATION: &str =
@@ -288,7 +290,9 @@ pub(crate) fn told(
     if found.is_empty() {
         text = match &server {
             Some(server) if snapshot.catalog.of_server(server).is_empty() => {
-                format!("There is no server `{server}` with tools. Servers: {}", servers(request, snapshot))
+                let shown: String =
+                    clean(server).chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect();
+                format!("There is no server `{shown}` with tools. Servers: {}", servers(request, snapshot))
             }
             _ => format!("No tool fits these words. Servers: {}", servers(request, snapshot)),
         };
