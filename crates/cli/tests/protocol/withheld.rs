@@ -61,7 +61,7 @@ async fn s9_failures_take_no_room_from_other_conversations() {
 }
 
 /// Two servers with skills across them, of which a profile shows one and the policy denies a tool.
-async fn divided() -> Yard {
+fn divided() -> Yard {
     let folder = tempfile::tempdir().unwrap();
     let desk = [tool("read_mail", "Reads mail", &[]), tool("burn_mail", "Burns mail", &[])];
     let safe = [tool("open_safe", "Opens the safe", &[])];
@@ -84,7 +84,7 @@ async fn divided() -> Yard {
 
 #[tokio::test]
 async fn s4_skills_show_only_what_the_profile_and_the_policy_permit() {
-    let (unlearnt, learnt) = (divided().await, divided().await.learnt().await);
+    let (unlearnt, learnt) = (divided(), divided().learnt().await);
     for yard in [unlearnt, learnt] {
         let served = yard.http(&[]);
         for (profile, offered, count) in

@@ -272,9 +272,9 @@ fn activate(
         let known: Vec<&str> = supply.skills.keys().map(String::as_str).collect();
         return failed_call(&format!("activate_skill needs `name`: one of {}", known.join(", ")));
     };
-    let stock = supply.stock();
+    let (name, stock) = (name.trim(), supply.stock());
     // What fails begins no conversation: it would take the place of somebody else's.
-    if let Err(unknown) = Toolset::default().activate(&stock, name.trim()) {
+    if let Err(unknown) = Toolset::default().activate(&stock, name) {
         return failed_call(&unknown.to_string());
     }
     let session = arguments.text("session");
@@ -282,7 +282,7 @@ fn activate(
     let conversation = Conversation::of(request, session.as_deref());
     let (before, after, activated) = request.reception.toolsets.change(&conversation.key, |toolset| {
         let before = toolset.listed(&stock);
-        let activated = toolset.activate(&stock, name.trim());
+        let activated = toolset.activate(&stock, name);
         (before, toolset.clone(), activated)
     });
     let activation = match activated {
@@ -293,7 +293,7 @@ fn activate(
         tracing::info!("the skill `{evicted}` was evicted to make room for `{name}`");
     }
     announce(request, &before, &after.listed(&stock));
-    let Some(skill) = supply.skills.get(name.trim()) else { return failed_call("the skill is gone") };
+    let Some(skill) = supply.skills.get(name) else { return failed_call("the skill is gone") };
     let usable: Vec<&Tool> = skill.tools.iter().filter_map(|tool| snapshot.catalog.get(tool)).collect();
     let names: Vec<&str> = usable.iter().map(|tool| tool.id.as_str()).collect();
     let mut text = format!("## {name} - Full Instructions\n\n{}", skill.instructions);
@@ -309,7 +309,7 @@ fn activate(
     raw(&json!({
         "content": [{ "type": "text", "text": text }],
         "structuredContent": {
-            "skill": name.trim(),
+            "skill": name,
             "tools": names,
             "active": after.skills(),
             "evicted": activation.evicted,
