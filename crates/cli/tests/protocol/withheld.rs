@@ -106,6 +106,13 @@ async fn s4_skills_show_only_what_the_profile_and_the_policy_permit() {
             let expected = format!("there is no skill `burn`; skills: {}", offered.join(", "));
             assert_eq!(text(&burn), expected);
         }
+        // What is not shown is no hint either.
+        let client = Client::http(&served.at("desk"), &[]);
+        session(&client, "cursor").await;
+        for name in ["safe__open_safe", "safe__open_saf"] {
+            let (_, message, _) = refusal(client.call(name, json!({})).await);
+            assert_eq!(message, format!("there is no tool `{name}`"));
+        }
     }
 }
 

@@ -64,6 +64,12 @@ fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
     request.view.shows(&tool.server) && request.reception.hub.permits(snapshot, tool)
 }
 
+/// Says that there is no such tool, and which of those that the client may see are near.
+pub(crate) fn unknown(request: &Request, snapshot: &Snapshot, name: &str) -> ErrorObject {
+    let hub = &request.reception.hub;
+    hub.unknown_among(snapshot, name, |tool| is_seen(request, snapshot, tool))
+}
+
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
 pub(crate) fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
     match request.reception.hub.asks_before(snapshot, tool) {
@@ -189,7 +195,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
                 None => result,
             })
         }
-        _ => Err(request.reception.hub.unknown_tool(&snapshot, name)),
+        _ => Err(unknown(&request, &snapshot, name)),
     }
 }
 
@@ -260,7 +266,7 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     let hub = &request.reception.hub;
     // One that the configuration forbids is refused by name, so that nobody looks for a slip of the pen.
     let Some(tool) = snapshot.catalog.get(name).filter(|tool| request.view.shows(&tool.server)) else {
-        return Err(hub.unknown_tool(snapshot, name));
+        return Err(unknown(&request, snapshot, name));
     };
     if let Some(conversation) = route::conversation(&request.caller, None) {
         hub.note_use(&conversation, name);
@@ -352,6 +358,6 @@ fn describe(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<R
         Some(tool) => {
             raw(&json!({ "content": [{ "type": "text", "text": listed(request, snapshot, tool) }] }))
         }
-        None => failed_call(&request.reception.hub.unknown_tool(snapshot, &name).message),
+        None => failed_call(&unknown(request, snapshot, &name).message),
     }
 }
