@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::domain::DOMAIN;
 use crate::lexicon::Action;
+use crate::tool::clean;
 
 pub use meant::{Meant, meant, merged, named, needed};
 pub use registry::{FALLBACK, Registered, Registry, USUAL};
@@ -35,6 +36,9 @@ impl Caps {
 
 /// Places that tools bound for one request have before domains, where the request means no domain.
 const RESERVED: usize = 5;
+
+/// Characters of a name that nobody has, in what is said about it.
+const SHOWN_CHARS: usize = 100;
 
 /// What a toolset is put together from.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +157,8 @@ impl Toolset {
     pub fn activate(&mut self, stock: &Stock, skill: &str) -> Result<Activation, UnknownSkill> {
         let Some((name, tools)) = stock.skills.get_key_value(skill) else {
             let known = stock.skills.keys().cloned().collect();
-            return Err(UnknownSkill { name: skill.to_owned(), known });
+            let name = clean(skill).chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect();
+            return Err(UnknownSkill { name, known });
         };
         if self.skills.contains(name) {
             let reasoning = format!("The skill `{name}` is active already.");

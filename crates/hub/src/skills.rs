@@ -79,6 +79,16 @@ pub fn check(skills: Skills, catalog: &Catalog, config: &Config) -> (Skills, Vec
     (sound, mistakes)
 }
 
+/// Leaves out the tools that are not shown, and the skills that would have had only such.
+pub(crate) fn shown(skills: Skills, is_shown: impl Fn(&str) -> bool) -> Skills {
+    let kept = |(name, mut skill): (String, Skill)| {
+        let is_text = skill.tools.is_empty();
+        skill.tools.retain(|tool| is_shown(tool));
+        (is_text || !skill.tools.is_empty()).then_some((name, skill))
+    };
+    skills.into_iter().filter_map(kept).collect()
+}
+
 /// Says which core tools of the settings do not exist.
 pub(crate) fn check_core(core: &[String], catalog: &Catalog, config: &Config) -> Vec<Mistake> {
     let wrong = core.iter().filter_map(|tool| unknown(tool, catalog, config));
@@ -111,10 +121,11 @@ pub fn prompt(skills: &Skills, most: usize) -> String {
         return String::new();
     }
     let cell = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
-    let rows: String = skills
-        .iter()
-        .map(|(name, skill)| format!("| {} | activate_skill {{\"name\": \"{name}\"}} |\n", cell(&skill.when)))
-        .collect();
+    let row = |(name, skill): (&String, &Skill)| {
+        let name = cell(&serde_json::Value::from(name.as_str()).to_string());
+        format!("| {} | activate_skill {{\"name\": {name}}} |\n", cell(&skill.when))
+    };
+    let rows: String = skills.iter().map(row).collect();
     format!(
         "For some work there are skills: instructions with the tools they need. Activate one before you begin.\n\n\
          | what the user wants | call |\n|---|---|\n{rows}\nAt most {most} skills are active at once; the oldest \
@@ -144,8 +155,7 @@ fn parse(text: &str, file: &Path) -> Result<(String, Skill), Vec<Mistake>> {
         }
     }
     let name = matter.text("name").or_else(|| own_name(file)).unwrap_or_default();
-    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    if name.is_empty() || !is_plain(&name) {
+    if !Skill::is_name(&name) {
         let line = matter.line("name");
         wrong(line, format!("the name `{name}` of a skill has letters, digits, `-` and `_`"), None);
     }
@@ -160,18 +170,22 @@ fn parse(text: &str, file: &Path) -> Result<(String, Skill), Vec<Mistake>> {
             let error: BadToolId = error;
             wrong(line, error.to_string(), None);
         }
-        tools.push(tool);
-        lines.push(line);
+        if !tools.contains(&tool) {
+            tools.push(tool);
+            lines.push(line);
+        }
     }
     // What another program may use there is its own business, except for tools of MCP servers.
     for (tool, line) in matter.items("allowed-tools") {
-        if let Some(tool) = tool.strip_prefix(FOREIGN).filter(|tool| tool.parse::<ToolId>().is_ok()) {
+        let tool = tool.strip_prefix(FOREIGN).filter(|tool| tool.parse::<ToolId>().is_ok());
+        if let Some(tool) = tool.filter(|tool| !tools.iter().any(|other| other == tool)) {
             tools.push(tool.to_owned());
             lines.push(line);
         }
     }
     let place = Some(Place { path: file.to_owned(), lines });
-    let skill = Skill { when, instructions: matter.rest.trim().to_owned(), tools, place };
+    let mut skill = Skill { when, instructions: matter.rest.to_owned(), tools, place };
+    skill.settle().into_iter().for_each(|(_, message)| wrong(0, message, None));
     mistakes.sort_by_key(|mistake| mistake.line);
     if mistakes.is_empty() { Ok((name, skill)) } else { Err(mistakes) }
 }
@@ -183,11 +197,7 @@ fn unknown(tool: &str, catalog: &Catalog, config: &Config) -> Option<(String, Op
     }
     let near = nearest(tool, catalog.tools().iter().map(|it| it.id.as_str()));
     let near = near.map(|near| format!("did you mean `{near}`?"));
-    let owner = |name: &&String| {
-        let rest = tool.strip_prefix(&*ToolId::server_prefix(name));
-        rest.is_some_and(|rest| rest.starts_with("__"))
-    };
-    match config.servers.keys().find(owner) {
+    match owner(tool, config) {
         Some(server) if catalog.of_server(server).is_empty() => None,
         Some(server) => Some((format!("the tool `{tool}`, which server `{server}` does not have"), near)),
         None if tool.starts_with(&format!("{}__", crate::workflows::SERVER)) => None,
@@ -197,6 +207,15 @@ fn unknown(tool: &str, catalog: &Catalog, config: &Config) -> Option<(String, Op
             Some((format!("the tool `{tool}`, and no server is called so"), Some(hint)))
         }
     }
+}
+
+/// Returns the server that a tool belongs to by its name.
+pub(crate) fn owner<'c>(tool: &str, config: &'c Config) -> Option<&'c String> {
+    let is_owner = |name: &&String| {
+        let rest = tool.strip_prefix(&*ToolId::server_prefix(name));
+        rest.is_some_and(|rest| rest.starts_with("__"))
+    };
+    config.servers.keys().find(is_owner)
 }
 
 /// A file is called like its skill, or lies in a folder that is.

@@ -16,6 +16,7 @@ mod streams; //     streams, sessions and the end of a hub over HTTP
 mod upstreams; //   servers behind HTTP, of every age
 mod surfaces; //    what is listed to whom
 mod toolset; //     the few tools that a conversation needs
+mod withheld; //    what that surface withholds
 mod shelf; //       servers with the tools that a test lists
 mod desk; //        the 75 tools of the seed
 mod routed; //      from plain words to a call

@@ -15,7 +15,7 @@ const SKILLS: [&str; 4] = ["paint", "build", "sell", "ship"];
 const OWN: [&str; 4] = ["smart_route", "activate_skill", "find_tools", "call_tool"];
 
 /// A workshop with a skill for each of its tools, and profiles for small models.
-async fn workshop() -> Yard {
+pub(crate) async fn workshop() -> Yard {
     let folder = tempfile::tempdir().unwrap();
     let tools =
         SKILLS.map(|name| tool(&format!("{name}_it"), &format!("Does the {name}ing of a chair"), &[]));
@@ -54,7 +54,7 @@ fn write_skills(folder: &Path) {
     }
 }
 
-async fn session(client: &Client, name: &str) -> Value {
+pub(crate) async fn session(client: &Client, name: &str) -> Value {
     let info = json!({"name": name, "version": "1"});
     let params = json!({"protocolVersion": SESSION, "capabilities": {}, "clientInfo": info});
     let hello = client.request("initialize", params).await.unwrap();
@@ -62,7 +62,7 @@ async fn session(client: &Client, name: &str) -> Value {
     hello
 }
 
-async fn listed(client: &Client) -> Vec<String> {
+pub(crate) async fn listed(client: &Client) -> Vec<String> {
     client.tools().await.unwrap().iter().map(|tool| named(tool).to_owned()).collect()
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use toolyard_core::tool::Effect;
 
+use super::check::shortened;
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
@@ -216,13 +217,31 @@ impl<'n> Resolving<'_, 'n, '_> {
                 (BTreeMap::new(), paths.iter().map(|path| resolve_path(path, self.folder, home)).collect())
             }
             Some(RawSkills::Written(written)) => {
-                let skill = |(name, RawSkill { when, instructions, tools })| {
-                    (name, Skill { when, instructions, tools, place: None })
+                let skill = |(name, raw): (String, RawSkill)| {
+                    let skill = self.skill(&name, raw, member.node.member(&name)?);
+                    Some((name, skill))
                 };
-                (written.into_iter().map(skill).collect(), beside(self.folder, SKILLS))
+                (written.into_iter().filter_map(skill).collect(), beside(self.folder, SKILLS))
             }
             None => (BTreeMap::new(), Vec::new()),
         }
+    }
+
+    fn skill(&mut self, name: &str, raw: RawSkill, member: &Member) -> Skill {
+        if !Skill::is_name(name) {
+            let shown = shortened(name);
+            let message = format!("the name `{shown}` of a skill has letters, digits, `-` and `_`");
+            self.report.add(member.key_at, message, None);
+        }
+        let RawSkill { when, instructions, mut tools } = raw;
+        let mut seen = BTreeSet::new();
+        tools.retain(|tool| seen.insert(tool.clone()));
+        let mut skill = Skill { when, instructions, tools, place: None };
+        for (key, message) in skill.settle() {
+            let at = member.node.member(key).map_or(member.key_at, |it| it.node.span.start);
+            self.report.add(at, message, None);
+        }
+        skill
     }
 
     fn policy(&mut self) -> Policy {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toolyard_core::session::Caps;
-use toolyard_core::tool::Parameters;
+use toolyard_core::tool::{Parameters, clean};
 
 /// What conversations are given on the surface `toolset`.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +72,34 @@ pub struct Skill {
     pub tools: Vec<String>,
     /// Where it is written; in the settings themselves when `None`.
     pub place: Option<Place>,
+}
+
+impl Skill {
+    /// Characters of what a skill is for. Other programs allow as many.
+    const WHEN_CHARS: usize = 1024;
+    /// Bytes of what a model is told.
+    const TEXT_BYTES: usize = 64 * 1024;
+
+    /// Whether a skill may be called so.
+    pub(crate) fn is_name(name: &str) -> bool {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    }
+
+    /// Makes its texts safe to show, and returns the keys of those that are too long, with how long they may be.
+    pub(crate) fn settle(&mut self) -> Vec<(&'static str, String)> {
+        self.when = clean(&self.when).trim().to_owned();
+        self.instructions = clean(&self.instructions).trim().to_owned();
+        let mut wrong = Vec::new();
+        if self.when.chars().count() > Self::WHEN_CHARS {
+            let most = Self::WHEN_CHARS;
+            wrong.push(("when", format!("what the skill is for has more than {most} characters")));
+        }
+        if self.instructions.len() > Self::TEXT_BYTES {
+            let most = Self::TEXT_BYTES / 1024;
+            wrong.push(("instructions", format!("the instructions of the skill have more than {most} KiB")));
+        }
+        wrong
+    }
 }
 
 /// Where a skill is written.

@@ -297,6 +297,16 @@ impl Hub {
 
     /// Says that there is no such tool, and which ones are near.
     pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
+        self.unknown_among(snapshot, name, |_| true)
+    }
+
+    /// Says so to somebody who sees only some of the tools.
+    pub(crate) fn unknown_among(
+        &self,
+        snapshot: &Snapshot,
+        name: &str,
+        is_seen: impl Fn(&Tool) -> bool,
+    ) -> ErrorObject {
         let shown: String = toolyard_core::tool::clean(name).chars().take(100).collect();
         // Comparing costs the product of the lengths, and the name may be as long as a message.
         let is_name = name.len() <= 2 * ToolId::MAX_CHARS;
@@ -304,7 +314,7 @@ impl Hub {
             .catalog
             .tools()
             .iter()
-            .filter(|_| is_name)
+            .filter(|tool| is_name && is_seen(tool))
             .map(|tool| (strsim::jaro_winkler(tool.id.as_str(), name), tool.id.as_str()))
             .filter(|(likeness, _)| *likeness > 0.85)
             .max_by(|a, b| a.0.total_cmp(&b.0));

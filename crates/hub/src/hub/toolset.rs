@@ -9,10 +9,10 @@ use toolyard_core::plan;
 use toolyard_core::route::{Candidate, Decision};
 use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant, merged, named, needed};
 use toolyard_core::task::clauses;
-use toolyard_core::tool::Tool;
+use toolyard_core::tool::{Effect, Tool};
 
 use super::Hub;
-use crate::config::{Activating, Config, Mistake, Toolset};
+use crate::config::{Activating, Config, Mistake, Stance, Toolset};
 use crate::live::Snapshot;
 use crate::policy::glob_fits;
 use crate::routing::Wanted;
@@ -89,6 +89,22 @@ impl Hub {
         of_files.iter().chain(&supply.mistakes).cloned().collect()
     }
 
+    /// Returns the skills for some servers, or for all when none is named: with the tools that may be seen there.
+    pub(crate) fn shown_skills(&self, snapshot: &Snapshot, servers: &[String]) -> (Skills, Vec<Mistake>) {
+        let config = self.config();
+        let (sound, mistakes) = skills::check((*self.skills()).clone(), &snapshot.catalog, &config);
+        let is_seen = |tool: &str| match snapshot.catalog.get(tool) {
+            Some(tool) => is_shown(servers, &tool.server) && self.permits(snapshot, tool),
+            // One of a server that was never reached is taken at its word, as far as its name is permitted.
+            None => {
+                let server = skills::owner(tool, &config).map_or(crate::workflows::SERVER, String::as_str);
+                let (stance, _) = self.policy().decide(tool, server, Effect::Read);
+                is_shown(servers, server) && stance != Stance::Deny
+            }
+        };
+        (skills::shown(sound, is_seen), mistakes)
+    }
+
     /// Returns what conversations can be given: on some servers, or on all when none is named.
     pub async fn supply(
         &self,
@@ -121,10 +137,7 @@ impl Hub {
             config.domains.iter().find(fits).map(|(_, domain)| domain.clone())
         };
         let domains = domain::infer(&snapshot.catalog, knowledge, own);
-        let is_seen = |tool: &Tool| {
-            let is_shown = servers.is_empty() || servers.iter().any(|server| **server == *tool.server);
-            is_shown && self.permits(snapshot, tool)
-        };
+        let is_seen = |tool: &Tool| is_shown(servers, &tool.server) && self.permits(snapshot, tool);
         let mut registry = Registry::default();
         for (at, tool) in snapshot.catalog.tools().iter().enumerate().filter(|(_, tool)| is_seen(tool)) {
             let facts = knowledge.of(at);
@@ -137,7 +150,7 @@ impl Hub {
             let entry = Registered { name, group: Arc::clone(&tool.server), action: facts.action, tags };
             registry.add_tool(entry, tier(&config, tool.id.as_str()));
         }
-        let (skills, mut mistakes) = skills::check((*self.skills()).clone(), &snapshot.catalog, &config);
+        let (skills, mut mistakes) = self.shown_skills(snapshot, servers);
         mistakes.extend(skills::check_core(&settings.core, &snapshot.catalog, &config));
         for mistake in &mistakes {
             tracing::warn!("{mistake}");
@@ -189,6 +202,10 @@ impl Hub {
             skill: skill.map(str::to_owned),
         }
     }
+}
+
+fn is_shown(servers: &[String], server: &str) -> bool {
+    servers.is_empty() || servers.iter().any(|shown| shown == server)
 }
 
 /// Returns the tools that may be meant, each with its share of the belief.

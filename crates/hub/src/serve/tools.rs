@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolyard_core::tool::{Tool, ToolId};
+use toolyard_core::tool::{Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
@@ -23,6 +23,8 @@ const FOUND: usize = 8;
 const MOST_FOUND: usize = 50;
 /// Characters of a tool's description in one line.
 const LINE_CHARS: usize = 110;
+/// Characters of a name that nobody has, in what is said about it.
+const SHOWN_CHARS: usize = 100;
 
 /// How a call is confirmed, as a schema.
 pub(crate) const CONFIRMATION: &str =
@@ -60,6 +62,12 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
 
 fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
     request.view.shows(&tool.server) && request.reception.hub.permits(snapshot, tool)
+}
+
+/// Says that there is no such tool, and which of those that the client may see are near.
+pub(crate) fn unknown(request: &Request, snapshot: &Snapshot, name: &str) -> ErrorObject {
+    let hub = &request.reception.hub;
+    hub.unknown_among(snapshot, name, |tool| is_seen(request, snapshot, tool))
 }
 
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
@@ -187,7 +195,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
                 None => result,
             })
         }
-        _ => Err(request.reception.hub.unknown_tool(&snapshot, name)),
+        _ => Err(unknown(&request, &snapshot, name)),
     }
 }
 
@@ -211,7 +219,7 @@ fn going_on(tool: &str, rest: &Rest) -> String {
 }
 
 /// Returns the catalog, after a server that was never reached but that the name belongs to was heard of.
-async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
+pub(crate) async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
     let hub = &request.reception.hub;
     let snapshot = hub.snapshot();
     if snapshot.catalog.get(tool).is_some() {
@@ -219,7 +227,9 @@ async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot> {
     }
     let owns = |upstream: &Upstream| {
         let rest = tool.strip_prefix(&*ToolId::server_prefix(&upstream.name));
-        rest.is_some_and(|rest| rest.starts_with("__")) && !snapshot.listings.contains_key(&upstream.name)
+        rest.is_some_and(|rest| rest.starts_with("__"))
+            && request.view.shows(&upstream.name)
+            && !snapshot.listings.contains_key(&upstream.name)
     };
     if let Some(upstream) = hub.upstreams().into_iter().find(|upstream| owns(upstream)) {
         hub.first_heard(upstream.config.limits.start, owns).await;
@@ -256,7 +266,7 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     let hub = &request.reception.hub;
     // One that the configuration forbids is refused by name, so that nobody looks for a slip of the pen.
     let Some(tool) = snapshot.catalog.get(name).filter(|tool| request.view.shows(&tool.server)) else {
-        return Err(hub.unknown_tool(snapshot, name));
+        return Err(unknown(&request, snapshot, name));
     };
     if let Some(conversation) = route::conversation(&request.caller, None) {
         hub.note_use(&conversation, name);
@@ -286,7 +296,9 @@ pub(crate) fn told(
     if found.is_empty() {
         text = match &server {
             Some(server) if snapshot.catalog.of_server(server).is_empty() => {
-                format!("There is no server `{server}` with tools. Servers: {}", servers(request, snapshot))
+                let shown: String =
+                    clean(server).chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect();
+                format!("There is no server `{shown}` with tools. Servers: {}", servers(request, snapshot))
             }
             _ => format!("No tool fits these words. Servers: {}", servers(request, snapshot)),
         };
@@ -346,6 +358,6 @@ fn describe(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<R
         Some(tool) => {
             raw(&json!({ "content": [{ "type": "text", "text": listed(request, snapshot, tool) }] }))
         }
-        None => failed_call(&request.reception.hub.unknown_tool(snapshot, &name).message),
+        None => failed_call(&unknown(request, snapshot, &name).message),
     }
 }

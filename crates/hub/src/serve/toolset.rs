@@ -12,7 +12,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use toolyard_core::metadata::gist;
 use toolyard_core::session::{FALLBACK, Said, Toolset};
-use toolyard_core::tool::{Parameters, Tool};
+use toolyard_core::tool::{Parameters, Tool, ToolId};
 
 use super::answer::Request;
 use super::route::{self, Length};
@@ -34,6 +34,8 @@ const REST: Duration = Duration::from_secs(24 * 3600);
 const TOKEN_BYTES: usize = 4;
 /// Characters of a session's handle that are looked at.
 const HANDLE_CHARS: usize = 64;
+/// What is said to who shows a handle that was made up, or that a restart forgot.
+const LOST: &str = "This session is not known here; what it had active is gone.";
 
 /// What conversations have active. Nothing of one is seen by another.
 #[derive(Debug, Default)]
@@ -97,6 +99,13 @@ impl Conversation {
         }
     }
 
+    /// Whether a request shows a handle under which nothing is kept here.
+    fn is_lost(request: &Request, handle: Option<&str>) -> bool {
+        let Some(handle) = handle.filter(|handle| !handle.is_empty()) else { return false };
+        // A question that waits has a handle, too.
+        Self::known(request, Some(handle)).is_none() && !route::is_waiting(request, handle)
+    }
+
     /// Returns that of a request, or begins one.
     fn of(request: &Request, handle: Option<&str>) -> Self {
         Self::known(request, handle).unwrap_or_else(|| {
@@ -117,14 +126,15 @@ pub(crate) async fn list(request: &Request) -> Vec<Box<RawValue>> {
         Era::Modern => None,
     };
     let toolset = toolset.and_then(|it| request.reception.toolsets.of(&it.key)).unwrap_or_default();
-    definitions(request, &snapshot, &supply, &toolset)
+    let list = definitions(request, &snapshot, &supply, &toolset);
+    list.into_iter().map(|(_, definition)| definition).collect()
 }
 
 /// Tells a model how to use what it sees.
 pub(crate) fn instructions(request: &Request) -> String {
     let hub = &request.reception.hub;
-    let (settings, _) = settings(request);
-    let (usable, _) = skills::check((*hub.skills()).clone(), &hub.snapshot().catalog, &hub.config());
+    let (settings, servers) = settings(request);
+    let (usable, _) = hub.shown_skills(&hub.snapshot(), &servers);
     let skills = skills::prompt(&usable, settings.caps.max_skills);
     let servers = route::servers(hub, &request.view);
     let session = match request.caller.era {
@@ -139,24 +149,29 @@ pub(crate) fn instructions(request: &Request) -> String {
 
 /// Calls a tool. One that is not active answers with how to activate it.
 pub(crate) async fn call(request: Request, name: &str) -> Answer {
-    let snapshot = request.reception.hub.snapshot();
-    let supply = supply(&request, &snapshot).await;
     let arguments = request.params.object("arguments");
-    let session = arguments.text("session");
+    let is_going_on = arguments.text("more").is_some_and(|handle| !handle.is_empty());
+    let given = arguments.text("session");
+    let (target, session) = match name {
+        "call_tool" => (arguments.text("name").unwrap_or_default(), given.as_deref()),
+        _ => (name.to_owned(), None),
+    };
+    // Whether a tool is active is known once its server was heard of.
+    let snapshot = tools::snapshot_with(&request, &target).await;
+    let supply = supply(&request, &snapshot).await;
+    let of = (&snapshot, &*supply);
     match name {
         ACTIVATE => Ok(activate(&request, (&snapshot, &supply), &arguments)),
-        "find_tools" => find(request, (&snapshot, &supply), session.as_deref()).await,
-        route::NAME => by_words(request, (&snapshot, &supply)).await,
-        "call_tool" => {
-            let target = arguments.text("name").unwrap_or_default();
-            let is_going_on = arguments.text("more").is_some_and(|handle| !handle.is_empty());
-            match inactive(&request, &supply, (&target, session.as_deref())) {
-                Some(answer) if !is_going_on => Ok(answer),
-                _ => tools::reach(request, name).await,
-            }
-        }
-        _ => match inactive(&request, &supply, (name, None)) {
-            Some(answer) => Ok(answer),
+        "find_tools" => find(request, of, given.as_deref()).await,
+        route::NAME => by_words(request, of).await,
+        "call_tool" if is_going_on => tools::reach(request, name).await,
+        "call_tool" => match refused(&request, of, (&target, session)) {
+            Some(Err(error)) => Ok(failed_call(&error.message)),
+            Some(answer) => answer,
+            None => tools::reach(request, name).await,
+        },
+        _ => match refused(&request, of, (name, None)) {
+            Some(answer) => answer,
             None => tools::reach(request, name).await,
         },
     }
@@ -198,22 +213,30 @@ async fn supply(request: &Request, snapshot: &Arc<Snapshot>) -> Arc<Supply> {
     request.reception.hub.supply(snapshot, &servers, &settings).await
 }
 
+/// A tool as it is listed.
+type Definition = (Arc<str>, Box<RawValue>);
+
 /// Writes the list down within its budget: first texts are shortened, then what was given last is left out.
 fn definitions(
     request: &Request,
     snapshot: &Snapshot,
     supply: &Supply,
     toolset: &Toolset,
-) -> Vec<Box<RawValue>> {
+) -> Vec<Definition> {
     let names = toolset.listed(&supply.stock());
-    let define = |length: Length| -> Vec<Box<RawValue>> {
-        let one = |name: &Arc<str>| match snapshot.catalog.get(name) {
-            Some(tool) => RawValue::from_string(described(request, (snapshot, supply), tool, length)).ok(),
-            None => OWN_TOOLS.contains(&&**name).then(|| own_definition(name, length)),
+    let define = |length: Length| -> Vec<Definition> {
+        let one = |name: &Arc<str>| {
+            let definition = match snapshot.catalog.get(name) {
+                Some(tool) => {
+                    RawValue::from_string(described(request, (snapshot, supply), tool, length)).ok()?
+                }
+                None => OWN_TOOLS.contains(&&**name).then(|| own_definition(name, length))?,
+            };
+            Some((Arc::clone(name), definition))
         };
         names.iter().filter_map(one).collect()
     };
-    let bytes = |list: &[Box<RawValue>]| list.iter().map(|it| it.get().len() + 1).sum::<usize>();
+    let bytes = |list: &[Definition]| list.iter().map(|(_, it)| it.get().len() + 1).sum::<usize>();
     let most = supply.settings.tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(TOKEN_BYTES));
     let mut list = define(Length::Full);
     if bytes(&list) > most {
@@ -249,11 +272,17 @@ fn activate(
         let known: Vec<&str> = supply.skills.keys().map(String::as_str).collect();
         return failed_call(&format!("activate_skill needs `name`: one of {}", known.join(", ")));
     };
-    let conversation = Conversation::of(request, arguments.text("session").as_deref());
-    let stock = supply.stock();
+    let (name, stock) = (name.trim(), supply.stock());
+    // What fails begins no conversation: it would take the place of somebody else's.
+    if let Err(unknown) = Toolset::default().activate(&stock, name) {
+        return failed_call(&unknown.to_string());
+    }
+    let session = arguments.text("session");
+    let is_lost = Conversation::is_lost(request, session.as_deref());
+    let conversation = Conversation::of(request, session.as_deref());
     let (before, after, activated) = request.reception.toolsets.change(&conversation.key, |toolset| {
         let before = toolset.listed(&stock);
-        let activated = toolset.activate(&stock, name.trim());
+        let activated = toolset.activate(&stock, name);
         (before, toolset.clone(), activated)
     });
     let activation = match activated {
@@ -264,20 +293,23 @@ fn activate(
         tracing::info!("the skill `{evicted}` was evicted to make room for `{name}`");
     }
     announce(request, &before, &after.listed(&stock));
-    let Some(skill) = supply.skills.get(name.trim()) else { return failed_call("the skill is gone") };
+    let Some(skill) = supply.skills.get(name) else { return failed_call("the skill is gone") };
     let usable: Vec<&Tool> = skill.tools.iter().filter_map(|tool| snapshot.catalog.get(tool)).collect();
+    let names: Vec<&str> = usable.iter().map(|tool| tool.id.as_str()).collect();
     let mut text = format!("## {name} - Full Instructions\n\n{}", skill.instructions);
     if !usable.is_empty() {
         text += "\n\nTools of this skill:";
         usable.iter().for_each(|tool| text += &format!("\n{}", tools::one_line(tool)));
-        text += &format!("\n{}", how_to_call(request, &conversation));
+        text += &format!("\n{}", how_to_call(request, (snapshot, supply), &names, &conversation));
     }
     text += &format!("\n{}", activation.reasoning);
-    let names: Vec<&str> = usable.iter().map(|tool| tool.id.as_str()).collect();
+    if is_lost {
+        text += &format!("\n{LOST}");
+    }
     raw(&json!({
         "content": [{ "type": "text", "text": text }],
         "structuredContent": {
-            "skill": name.trim(),
+            "skill": name,
             "tools": names,
             "active": after.skills(),
             "evicted": activation.evicted,
@@ -287,18 +319,38 @@ fn activate(
 }
 
 /// Says how tools are called that the client may not list.
-fn how_to_call(request: &Request, conversation: &Conversation) -> String {
+fn how_to_call(
+    request: &Request,
+    (snapshot, supply): (&Snapshot, &Supply),
+    names: &[&str],
+    conversation: &Conversation,
+) -> String {
     if let Some(handle) = &conversation.handle {
         return format!(
             "Call them at once with call_tool {{\"name\": …, \"arguments\": {{…}}, \"session\": \"{handle}\"}}."
         );
     }
     let heeds = era::known_client(request.caller.info.as_deref()).is_some_and(|it| it.heeds_list_changed);
-    match heeds {
-        true => "They are listed now; call them by name, or with call_tool.".to_owned(),
-        false => "Call them at once with call_tool {\"name\": …, \"arguments\": {…}}, or say to smart_route what is \
-                  wanted; your list of tools may not show them."
-            .to_owned(),
+    if !heeds {
+        return "Call them at once with call_tool {\"name\": …, \"arguments\": {…}}, or say to smart_route what is \
+                wanted; your list of tools may not show them."
+            .to_owned();
+    }
+    let toolset = request.reception.toolsets.of(&conversation.key).unwrap_or_default();
+    let listed = definitions(request, snapshot, supply, &toolset);
+    let is_listed = |name: &str| listed.iter().any(|(other, _)| **other == *name);
+    let left_out: Vec<&str> = names.iter().copied().filter(|name| !is_listed(name)).collect();
+    match left_out.as_slice() {
+        [] => "They are listed now; call them by name, or with call_tool.".to_owned(),
+        all if all.len() == names.len() => {
+            "The list has no room for them: call them with call_tool {\"name\": …, \"arguments\": {…}}."
+                .to_owned()
+        }
+        some => format!(
+            "They are listed now, except those that the list has no room for: {}. Call these with call_tool \
+             {{\"name\": …, \"arguments\": {{…}}}}, and the others by name.",
+            some.join(", ")
+        ),
     }
 }
 
@@ -309,13 +361,21 @@ fn announce(request: &Request, before: &[Arc<str>], after: &[Arc<str>]) {
     }
 }
 
-/// Takes a message in; returns what changed, in words.
+/// What a message changed.
+struct Change {
+    /// In words.
+    why: String,
+    /// The tools that are listed since.
+    new: Vec<Arc<str>>,
+}
+
+/// Takes a message in; returns what changed.
 async fn hear(
     request: &Request,
     (snapshot, supply): (&Arc<Snapshot>, &Supply),
     (message, found): (&str, &[Arc<str>]),
     conversation: &Conversation,
-) -> Option<String> {
+) -> Option<Change> {
     let hub = &request.reception.hub;
     let servers = match &request.view {
         View::Surface { servers, .. } => servers.as_slice(),
@@ -327,28 +387,34 @@ async fn hear(
         heard.bound = found.to_vec();
     }
     let stock = supply.stock();
-    let (before, after, why) = request.reception.toolsets.change(&conversation.key, |toolset| {
+    let (before, after, activated, why) = request.reception.toolsets.change(&conversation.key, |toolset| {
         let before = toolset.listed(&stock);
         let skill = heard.skill.as_deref().filter(|skill| !toolset.skills().iter().any(|it| **it == **skill));
         let activated = skill.and_then(|skill| toolset.activate(&stock, skill).ok());
         let message = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
         let selection = toolset.select(&stock, &message);
-        let why = activated.map_or(String::new(), |it| format!("{} ", it.reasoning));
-        (before, selection.tool_names, format!("{why}{}", selection.reasoning))
+        (before, selection.tool_names, skill.zip(activated), selection.reasoning)
     });
     announce(request, &before, &after);
-    let new: Vec<&str> = after.iter().filter(|name| !before.contains(name)).map(|name| &**name).collect();
-    match (before == after, new.is_empty()) {
-        (true, _) => None,
-        (false, true) => Some(why),
-        (false, false) => Some(format!("{why} New: {}.", new.join(", "))),
+    if before == after && activated.is_none() {
+        return None;
     }
+    let mut told: Vec<String> = Vec::new();
+    if let Some((skill, activation)) = activated {
+        told.push(activation.reasoning);
+        told.push(format!("activate_skill {{\"name\": \"{skill}\"}} shows its instructions."));
+    }
+    told.extend(Some(why).filter(|_| before != after));
+    let new: Vec<Arc<str>> = after.into_iter().filter(|name| !before.contains(name)).collect();
+    if !new.is_empty() {
+        told.push(format!("New: {}.", new.join(", ")));
+    }
+    Some(Change { why: told.join(" "), new })
 }
 
 async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&str>) -> Answer {
     let (snapshot, supply) = of;
     let arguments = request.params.object("arguments");
-    let conversation = Conversation::of(&request, session);
     let mut found = tools::found(&request, snapshot, &arguments).await;
     if let Some(found) = &mut found {
         let tier = |tool: &Tool| supply.registry.tier(tool.id.as_str());
@@ -360,15 +426,23 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
     let answer = tools::told(&request, snapshot, &arguments, found.as_deref());
     let names = found.iter().flatten().map(|tool| Arc::from(tool.id.as_str()));
     let names: Vec<Arc<str>> = names.collect();
+    let known = Conversation::known(&request, session);
+    let is_kept = known.is_some_and(|it| request.reception.toolsets.knows(&it.key));
+    let lost = if Conversation::is_lost(&request, session) { LOST } else { "" };
+    if names.is_empty() && !is_kept {
+        return Ok(with_line(&answer, lost));
+    }
+    let conversation = Conversation::of(&request, session);
     let query = arguments.text("query").unwrap_or_default();
-    let why = hear(&request, of, (&query, &names), &conversation).await;
-    Ok(match names.is_empty() {
-        true => answer,
-        false => {
-            let how = how_to_call(&request, &conversation);
-            with_line(&answer, &format!("{how} {}", why.unwrap_or_default()))
+    let why = hear(&request, of, (&query, &names), &conversation).await.map(|change| change.why);
+    let how = match names.as_slice() {
+        [] => String::new(),
+        names => {
+            let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+            how_to_call(&request, (snapshot, supply), &names, &conversation)
         }
-    })
+    };
+    Ok(with_line(&answer, &format!("{lost} {how} {}", why.unwrap_or_default())))
 }
 
 /// Routes words; what they are about becomes active.
@@ -380,25 +454,32 @@ async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
     // An answer to a question, a confirmation and the rest of a result are about what was said before.
     let goes_on = ["confirm", "more"].iter().any(|key| context.text(key).is_some())
         || session.is_some_and(|handle| route::is_waiting(&request, &handle));
-    let why = match conversation.as_ref().filter(|_| !goes_on && !task.trim().is_empty()) {
-        Some(conversation) => hear(&request, of, (&task, &[]), conversation).await,
-        None => None,
-    };
-    let how = conversation.as_ref().map(|conversation| how_to_call(&request, conversation));
+    let mut line = String::new();
+    if let Some(conversation) = conversation.filter(|_| !goes_on && !task.trim().is_empty())
+        && let Some(Change { why, new }) = hear(&request, of, (&task, &[]), &conversation).await
+    {
+        let new: Vec<&str> = new.iter().map(|name| &**name).collect();
+        let how = match new.as_slice() {
+            [] => String::new(),
+            new => format!(" {}", how_to_call(&request, (of.0, of.1), new, &conversation)),
+        };
+        line = format!("[{why}{how}]");
+    }
     let answer = route::call(request).await?;
-    Ok(match (why, how) {
-        (Some(why), Some(how)) => with_line(&answer, &format!("[{why} {how}]")),
-        _ => answer,
-    })
+    Ok(with_line(&answer, &line))
 }
 
-/// Answers for a tool that is not active; `None` where it is, or where there is no such tool.
-fn inactive(
+/// Answers for a tool that is not active or not known; `None` where it is active, or refused by who calls it.
+fn refused(
     request: &Request,
-    supply: &Supply,
+    (snapshot, supply): (&Arc<Snapshot>, &Supply),
     (tool, session): (&str, Option<&str>),
-) -> Option<Box<RawValue>> {
-    let entry = supply.registry.get(tool)?;
+) -> Option<Answer> {
+    let Some(entry) = supply.registry.get(tool) else {
+        // Its server may come to have it between this look and the call, and nobody would have activated it.
+        let may_come = tool.parse::<ToolId>().is_ok() && snapshot.catalog.get(tool).is_none();
+        return may_come.then(|| Err(tools::unknown(request, snapshot, tool)));
+    };
     let conversation = Conversation::known(request, session);
     let toolset = conversation.as_ref().and_then(|it| request.reception.toolsets.of(&it.key));
     if toolset.unwrap_or_default().is_active(&supply.stock(), tool) {
@@ -419,7 +500,9 @@ fn inactive(
         (Era::Modern, None) => " Its answer has a `session`: give it to call_tool.",
         (Era::Modern | Era::Session, _) => "",
     };
-    Some(failed_call(&format!("`{tool}` is not active in this conversation; nothing was done. {way}{then}")))
+    let lost = if Conversation::is_lost(request, session) { LOST } else { "" };
+    let text = format!("{lost} `{tool}` is not active in this conversation; nothing was done. {way}{then}");
+    Some(Ok(failed_call(text.trim_start())))
 }
 
 /// Adds a line of text to a result.
@@ -427,7 +510,7 @@ fn with_line(result: &RawValue, line: &str) -> Box<RawValue> {
     let mut fields = Fields::parse(Some(result)).unwrap_or_default();
     let mut content: Vec<Box<RawValue>> = fields.read("content").unwrap_or_default();
     // A question of a modern server is no result yet.
-    if content.is_empty() {
+    if content.is_empty() || line.trim().is_empty() {
         return result.to_owned();
     }
     content.push(raw(&json!({ "type": "text", "text": line.trim() })));

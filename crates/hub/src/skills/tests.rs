@@ -150,3 +150,31 @@ fn s7_the_prompt_that_says_when_to_activate_what_is_generated() {
     assert_eq!(fitting(&skills, "generate an image of a cup"), Some("image-composer"));
     assert_eq!(fitting(&skills, "what time is it"), None);
 }
+
+#[test]
+fn s8_texts_are_bounded_and_hide_nothing() {
+    let long = format!("---\nwhen: {}\n---\n{}", "w".repeat(1025), "x".repeat(64 * 1024 + 1));
+    insta::assert_snapshot!(of(&long), @"
+    skills/it.md: what the skill is for has more than 1024 characters
+    skills/it.md: the instructions of the skill have more than 64 KiB
+    ");
+    let just = format!("---\nwhen: {}\n---\n{}", "ü".repeat(1024), "x".repeat(64 * 1024));
+    assert!(parse(&just, Path::new("skills/it.md")).is_ok());
+    let hidden = "---\nwhen: clean\u{202e}ing\u{7}\n---\n\u{1b}[31mRed\u{200b}.\n";
+    insta::assert_snapshot!(of(hidden), @"it | cleaning | Red. | [] at []");
+}
+
+#[test]
+fn s1_a_tool_that_is_listed_twice_is_there_once() {
+    let twice =
+        "---\nwhen: x\ntools:\n  - git__tag\n  - git__log\n  - git__tag\nallowed-tools: mcp__git__log\n---\n";
+    insta::assert_snapshot!(of(twice), @r#"it | x |  | ["git__tag", "git__log"] at [4, 5]"#);
+}
+
+#[test]
+fn s7_no_name_breaks_the_prompt() {
+    let skill = Skill { when: "x".to_owned(), instructions: String::new(), tools: Vec::new(), place: None };
+    let told = prompt(&Skills::from([("a\"} |\n\n# b".to_owned(), skill)]), 3);
+    let row = told.lines().find(|line| line.starts_with("| x"));
+    assert_eq!(row, Some(r##"| x | activate_skill {"name": "a\"} /\n\n# b"} |"##));
+}

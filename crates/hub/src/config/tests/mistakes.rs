@@ -352,3 +352,25 @@ fn i7_a_profile_puts_its_own_toolset_over_the_common_one() {
     assert_eq!(config.toolset_of(None), config.toolset_of(Some("nobody")));
     assert_eq!(config.toolset.caps.max_listed, 15);
 }
+
+#[test]
+fn s8_names_and_texts_of_skills_are_checked() {
+    let long = "w".repeat(1025);
+    let written = format!(
+        r#"{{ "mcpServers": {{}}, "skills": {{
+  "a b | c\n": {{ "when": "x" }},
+  "long": {{ "when": "{long}", "instructions": "x" }}
+}} }}"#
+    );
+    insta::assert_snapshot!(mistakes(&written), @"
+    toolyard.json:2:3: the name `a b | c` of a skill has letters, digits, `-` and `_`
+    toolyard.json:3:21: what the skill is for has more than 1024 characters
+    ");
+    let twice = r#"{ "mcpServers": {}, "skills": { "a": { "when": "x\u202e", "tools": ["g__a", "g__b", "g__a"] } } }"#;
+    let config = config(twice);
+    let skill = &config.skills["a"];
+    assert_eq!(
+        (skill.when.as_str(), skill.tools.as_slice()),
+        ("x", &["g__a".to_owned(), "g__b".to_owned()][..])
+    );
+}
