@@ -253,9 +253,14 @@ async fn r17_edge_cases_get_a_question_or_an_answer() {
         let answer = &result["structuredContent"];
         assert!(result.get("isError").is_none(), "{answer}");
         assert!(answer["needsClarification"].is_boolean() && answer["executedTools"].is_array(), "{answer}");
-        // Nothing that was found runs without its arguments, so something has to be asked or declined.
-        assert_eq!(answer["executedTools"], json!([]), "{answer}");
+        // How much is understood depends on whether the model is ready; what runs is a search either way.
+        let ran = answer["executedTools"].as_array().unwrap();
+        assert!(ran.iter().all(|tool| tool.as_str().unwrap().contains("search")), "{answer}");
         assert!(result.to_string().len() < 20_000, "{} bytes", result.to_string().len());
+    }
+    // Nothing runs without its arguments.
+    for call in desk.calls("obsidian").iter().chain(&desk.calls("github")) {
+        assert!(call["arguments"]["query"].as_str().is_some_and(|query| !query.is_empty()), "{call}");
     }
     let known = json!({"task": "Buscar notas sobre IA", "context": {"arguments": {"query": "IA"}}});
     let found = route(&client, known).await;
