@@ -116,10 +116,6 @@ impl Gathering<'_> {
         if self.is_elsewhere(&value, &tokens, manner) {
             return;
         }
-        // A tag or a handle is no path, however near it stands.
-        if self.field.is_for_paths() && value.as_str().is_some_and(|it| it.starts_with(['#', '@'])) {
-            return;
-        }
         let value = match (&value, self.field.is_list) {
             (Value::Array(_), _) | (_, false) => value,
             (_, true) => Value::Array(vec![value]),
@@ -129,33 +125,33 @@ impl Gathering<'_> {
         }
     }
 
-    /// Whether the words say that a value is for another field: a time is no time zone, and what comes from
-    /// somewhere does not go there.
+    /// Whether a value is for another field: a tag is no path and a time no time zone, however near they stand, and
+    /// what comes from somewhere does not go there.
     fn is_elsewhere(&self, value: &Value, tokens: &Range<usize>, manner: How) -> bool {
         if tokens.is_empty() {
             return false;
         }
+        let text = value.as_str().unwrap_or_default();
+        self.field.is_for_paths() && text.starts_with(['#', '@'])
+            || self.field.is_for_zones() && manner != How::Quoted && !self.may_be_zone(text, tokens)
+            || !self.field.is_for_zones() && self.hides_zone(tokens)
+            || self.end.is_some_and(|end| end.is_denied(self.page, tokens))
+    }
+
+    /// Whether a text names a time zone or a place.
+    fn may_be_zone(&self, text: &str, tokens: &Range<usize>) -> bool {
+        let named = &self.page.tokens[tokens.clone()];
+        let is_name = |token: &Token| token.is_capital && token.lower.chars().all(char::is_alphabetic);
+        is_zone(text) || world::is_place(named) || named.iter().all(is_name) && !named[0].is_start
+    }
+
+    /// Whether a time goes on with a place that another field takes, as in `9am London`.
+    fn hides_zone(&self, tokens: &Range<usize>) -> bool {
         let page = self.page;
         let named = &page.tokens[tokens.clone()];
-        let may_be_zone = || {
-            let is_name = |token: &Token| token.is_capital && token.lower.chars().all(char::is_alphabetic);
-            let is_capital = named.iter().all(is_name) && !named[0].is_start;
-            value.as_str().is_some_and(is_zone) || world::is_place(named) || is_capital
-        };
-        if self.field.is_for_zones() && manner != How::Quoted && !may_be_zone() {
-            return true;
-        }
-        // A place behind a time is for the field that takes places.
-        let is_timed = page.moments.iter().any(|it| it.time.is_some() && it.tokens.start == tokens.start);
-        let has_place = || {
-            let written = |token: &Token| is_zone(&page.text[token.at.clone()]);
-            (1..named.len()).any(|at| written(&named[at]) || world::is_place(&named[at..]))
-        };
-        let takes_zones = || self.form.fields().iter().any(Field::is_for_zones);
-        if is_timed && !self.field.is_for_zones() && takes_zones() && has_place() {
-            return true;
-        }
-        self.end.is_some_and(|end| end.is_denied(page, tokens))
+        let is_time = page.moments.iter().any(|it| it.time.is_some() && it.tokens.start == tokens.start);
+        let is_place = |at: usize| is_zone(&page.text[named[at].at.clone()]) || world::is_place(&named[at..]);
+        is_time && self.form.fields().iter().any(Field::is_for_zones) && (1..named.len()).any(is_place)
     }
 
     fn texts(&mut self) {

@@ -49,8 +49,10 @@ impl End {
     /// Returns the end that a field takes if another field of the form takes the other one of the same.
     pub(super) fn of_pair(form: &Form, field: &Field) -> Option<Self> {
         let end = Self::of(field)?;
-        let is_end = |name: &&String| !LOW.contains(&name.as_str()) && !HIGH.contains(&name.as_str());
-        let rest = |field: &Field| field.names.iter().filter(is_end).cloned().collect::<Vec<_>>();
+        let is_end = |name: &str| LOW.contains(&name) || HIGH.contains(&name);
+        let rest = |field: &Field| -> Vec<String> {
+            field.names.iter().filter(|name| !is_end(name)).cloned().collect()
+        };
         let is_other = |it: &Field| Self::of(it).is_some_and(|other| other != end) && rest(it) == rest(field);
         form.fields().iter().any(is_other).then_some(end)
     }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::candidate::{Candidate, How, Likeness, examples};
+use super::end::End;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use words::{few, how, kind, share};
@@ -52,6 +53,8 @@ pub(super) struct Setting<'a> {
     examples: Vec<String>,
     /// The place of the field among those of its kind, when the text has as many values as there are fields.
     place: Option<usize>,
+    /// Which end of a range or of a way it takes, by its name.
+    end: Option<End>,
     /// For each token, whether it ends the name of the field, written in one word or several.
     spelt: Vec<bool>,
     /// For each token, whether it begins like a word of the name, as it would in a related language.
@@ -113,6 +116,7 @@ impl<'a> Setting<'a> {
             kind: kind(field),
             examples: examples(&field.description),
             place,
+            end: End::of(field),
             spelt: near::spelt(field, page),
             kin: near::kin(field, page),
         }

@@ -9,7 +9,7 @@ impl Setting<'_> {
     /// Whether a value is the first or the second of two that a word joins, or where something comes from or goes
     /// to, with which end the field takes by its name.
     pub(super) fn bounds(&self, candidate: &Candidate, sink: &mut Sink<'_>) {
-        let end = match End::of(self.field) {
+        let end = match self.end {
             Some(End::Low) => "low",
             Some(End::High) => "high",
             None => "none",
