@@ -328,11 +328,11 @@ mod tests {
     fn c3_values_are_written_where_asked_for_and_secrets_never() {
         let folder = tempfile::tempdir().unwrap();
         let rules = config::Audit { values: true, ..config::Audit::default() };
-        let arguments = json!({"path": "a.txt", "apiKey": "k1", "auth": {"password": "p1", "user": "ana"}});
+        let arguments = json!({"path": "a.txt", "apiKey": "key-to-the-yard", "auth": {"password": "word-to-pass", "user": "ana"}});
         noted(folder.path(), &rules, &[("fs__write", arguments, Fate::Answered)]);
         let text = std::fs::read_to_string(folder.path().join("audit/audit.jsonl")).unwrap();
         assert!(text.contains("a.txt") && text.contains("ana"), "{text}");
-        assert!(!text.contains("k1") && !text.contains("p1"), "{text}");
+        assert!(!text.contains("key-to-the-yard") && !text.contains("word-to-pass"), "{text}");
     }
 
     #[test]
