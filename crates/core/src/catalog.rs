@@ -58,18 +58,28 @@ fn disregard_warnings(tools: &mut [Tool]) {
 pub struct Catalog {
     tools: Vec<Tool>,
     by_id: HashMap<ToolId, usize>,
-    servers: Vec<(Arc<str>, Range<usize>)>,
+    servers: Vec<Listed>,
+}
+
+/// One server that listed something.
+#[derive(Clone, Debug)]
+struct Listed {
+    server: Arc<str>,
+    tools: Range<usize>,
+    /// How many servers were given before it.
+    place: usize,
 }
 
 impl Catalog {
-    /// Takes in whatever is usable and says what was not.
+    /// Takes in whatever is usable and says what was not. Of tools that are alike, those of a server that comes
+    /// earlier are preferred.
     pub fn gather(advertised: impl IntoIterator<Item = (Advertised, Bounds)>) -> (Self, Vec<Problem>) {
-        let mut advertised: Vec<(Advertised, Bounds)> = advertised.into_iter().collect();
-        advertised.sort_by(|(a, _), (b, _)| a.server.cmp(&b.server));
+        let mut advertised: Vec<(usize, (Advertised, Bounds))> = advertised.into_iter().enumerate().collect();
+        advertised.sort_by(|(_, (a, _)), (_, (b, _))| a.server.cmp(&b.server));
 
         let mut catalog = Self::default();
         let mut problems = Vec::new();
-        for (Advertised { server, mut tools }, bounds) in advertised {
+        for (place, (Advertised { server, mut tools }, bounds)) in advertised {
             let start = catalog.tools.len();
             if let Some(cut) = tools.len().checked_sub(bounds.tools).filter(|cut| *cut > 0) {
                 tools.truncate(bounds.tools);
@@ -88,8 +98,8 @@ impl Catalog {
             }
             let end = catalog.tools.len();
             match catalog.servers.last_mut() {
-                Some((last, range)) if *last == server => range.end = end,
-                _ => catalog.servers.push((server, start..end)),
+                Some(last) if last.server == server => last.tools.end = end,
+                _ => catalog.servers.push(Listed { server, tools: start..end, place }),
             }
         }
         (catalog, problems)
@@ -129,15 +139,25 @@ impl Catalog {
 
     /// Returns the tools of one server in its own order; none if it is not known.
     pub fn of_server(&self, server: &str) -> &[Tool] {
-        match self.servers.binary_search_by(|(name, _)| (**name).cmp(server)) {
-            Ok(at) => &self.tools[self.servers[at].1.clone()],
+        match self.servers.binary_search_by(|listed| (*listed.server).cmp(server)) {
+            Ok(at) => &self.tools[self.servers[at].tools.clone()],
             Err(_) => &[],
         }
     }
 
     /// Returns every server that listed something, with how many of its tools are usable.
     pub fn servers(&self) -> impl Iterator<Item = (&Arc<str>, usize)> {
-        self.servers.iter().map(|(server, range)| (server, range.len()))
+        self.servers.iter().map(|listed| (&listed.server, listed.tools.len()))
+    }
+
+    /// Returns the positions of all tools in the order in which those that fit equally well are preferred: by
+    /// their own names, and those of one name as their servers were given.
+    pub fn preferred(&self) -> Vec<usize> {
+        let places = self.servers.iter().flat_map(|listed| listed.tools.clone().map(|_| listed.place));
+        let places: Vec<usize> = places.collect();
+        let mut order: Vec<usize> = (0..self.tools.len()).collect();
+        order.sort_by_key(|at| (&self.tools[*at].name, places[*at]));
+        order
     }
 
     fn insert(&mut self, tool: Tool) -> Result<(), Problem> {

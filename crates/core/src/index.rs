@@ -1,5 +1,6 @@
 //! What requests are compared with: words, phrasings and names over the catalog.
 
+mod copies;
 mod meaning;
 mod names;
 mod phrases;
@@ -9,6 +10,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::Related;
 use crate::metadata::Knowledge;
 
+pub use copies::Copies;
 pub use meaning::{Meaning, Part, Sense, asked, parts, tool_text};
 pub use names::Names;
 pub use phrases::Phrases;
@@ -23,6 +25,8 @@ pub struct Index {
     pub phrases: Phrases,
     /// What servers are called.
     pub names: Names,
+    /// Which tools are copies of one another.
+    pub copies: Copies,
     /// What is known of each tool.
     pub knowledge: Knowledge,
     /// Which words of tools go with which words of requests.
@@ -36,6 +40,7 @@ impl Index {
             words: Words::new(catalog),
             phrases: Phrases::new(catalog, &knowledge),
             names: Names::new(catalog, &knowledge),
+            copies: Copies::new(catalog),
             knowledge,
             related: Related::builtin(),
         }

@@ -95,6 +95,7 @@ pub fn default(folders: &Folders) -> Config {
             ("notes".to_owned(), builtin(Kind::Notes { folder: folders.vault() })),
             ("time".to_owned(), builtin(Kind::Time)),
         ]),
+        order: Vec::new(),
         routing: Routing::default(),
         tiers: Vec::new(),
         domains: Vec::new(),
@@ -168,6 +169,8 @@ impl Folders {
 pub struct Config {
     /// The upstream servers by name.
     pub servers: BTreeMap<String, Server>,
+    /// Their names in the order of the settings: of two that have the same tool, the earlier is preferred.
+    pub order: Vec<String>,
     /// How requests find their tools.
     pub routing: Routing,
     /// Tier of a tool by glob over `server__tool`, first match wins.
@@ -195,6 +198,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// Returns the servers in the order of the settings; those that it does not name come last.
+    pub fn ordered(&self) -> Vec<(&String, &Server)> {
+        let place = |name: &String| self.order.iter().position(|it| it == name).unwrap_or(usize::MAX);
+        let mut servers: Vec<(&String, &Server)> = self.servers.iter().collect();
+        servers.sort_by_key(|(name, _)| place(name));
+        servers
+    }
+
     /// Returns what conversations are given at a profile, or without one.
     pub fn toolset_of(&self, profile: Option<&str>) -> &Toolset {
         match profile.and_then(|name| self.serve.profiles.get(name)) {

@@ -122,7 +122,7 @@ impl Hub {
             tracing::warn!("logs of servers are not kept: `{}` cannot be made: {err}", logs.display());
         }
         let (learnt, learning) = mpsc::unbounded_channel();
-        let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &BTreeMap::new(), Arc::new([])));
+        let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &[], Arc::new([])));
         let board = Arc::new(Board { written: Mutex::default(), snapshot });
         let around = Surroundings {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
@@ -193,7 +193,7 @@ impl Hub {
         {
             let mut written = self.board.written.lock().expect("no holder panics");
             let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
-            for (name, server) in &config.servers {
+            for (name, server) in config.ordered() {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
                 let is_same = written.fingerprints.get(&name) == Some(&fingerprint);
@@ -205,7 +205,7 @@ impl Hub {
                 if let Some(fault) = written.faults.get(&name).filter(|_| is_same) {
                     next.faults.insert(Arc::clone(&name), fault.clone());
                 }
-                next.limits.insert(Arc::clone(&name), server.limits.clone());
+                next.limits.push((Arc::clone(&name), server.limits.clone()));
                 next.fingerprints.insert(Arc::clone(&name), fingerprint);
                 if let Some(known) = &known {
                     next.listings.insert(Arc::clone(&name), Arc::clone(known));

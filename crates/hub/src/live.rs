@@ -32,15 +32,16 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Makes the snapshot of what servers said, with their limits and what a person wrote about them.
+    /// Makes the snapshot of what servers said, with their limits, in the order of the settings, and what a person
+    /// wrote about them.
     pub fn new(
         listings: BTreeMap<Arc<str>, Arc<Listing>>,
-        limits: &BTreeMap<Arc<str>, Limits>,
+        limits: &[(Arc<str>, Limits)],
         own: Arc<[Sidecar]>,
     ) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(1);
-        let advertised = listings.iter().filter_map(|(server, listing)| {
-            let limits = limits.get(server)?;
+        let advertised = limits.iter().filter_map(|(server, limits)| {
+            let listing = listings.get(server)?;
             let bounds = Bounds {
                 tools: limits.tools,
                 name_chars: limits.name_chars,

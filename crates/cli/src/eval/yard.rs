@@ -1,7 +1,6 @@
 //! The tools of a set as the product sees them, and what it decides about requests.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -113,7 +112,9 @@ impl Yard {
     }
 
     fn without_meaning(tools: &[Listed], among: impl IntoIterator<Item = usize>, way: &Way) -> Self {
-        let mut servers: BTreeMap<&str, Advertised> = BTreeMap::new();
+        // Servers in the order of the set, as those of a hub are in the order of its settings.
+        let mut servers: Vec<Advertised> = Vec::new();
+        let mut at_server: HashMap<&str, usize> = HashMap::new();
         let mut names: HashSet<(&str, String)> = HashSet::new();
         let mut given: Vec<(usize, &str, String)> = Vec::new();
         for place in among {
@@ -126,11 +127,14 @@ impl Yard {
             let mut definition = definition.clone();
             definition["name"] = Value::String(own.clone());
             let raw = to_raw_value(&definition).expect("a JSON value has a text");
-            let empty = || Advertised { server: Arc::from(&**server), tools: Vec::new() };
-            servers.entry(server).or_insert_with(empty).tools.push(raw);
+            let at = *at_server.entry(server).or_insert_with(|| {
+                servers.push(Advertised { server: Arc::from(&**server), tools: Vec::new() });
+                servers.len() - 1
+            });
+            servers[at].tools.push(raw);
             given.push((place, server, own));
         }
-        let (catalog, _) = Catalog::gather(servers.into_values().map(|server| (server, BOUNDS)));
+        let (catalog, _) = Catalog::gather(servers.into_iter().map(|server| (server, BOUNDS)));
         let mut places = vec![usize::MAX; catalog.len()];
         let mut rejected = 0;
         for (place, server, name) in given {

@@ -25,7 +25,7 @@ pub struct Words {
     name_starts: Vec<u32>,
     /// The terms of the tools' names.
     name_terms: Vec<u32>,
-    /// The place of each tool when ids are sorted, for breaking ties.
+    /// The place of each tool among those that fit equally well.
     ranks: Vec<u32>,
 }
 
@@ -73,7 +73,7 @@ impl Words {
 
     /// Returns the tools that share a word with `query`, best first, at most `limit`.
     ///
-    /// Equal scores are ordered by id, so that the same request always gives the same list.
+    /// Equal scores are ordered by name, so that the same request always gives the same list.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         let mut found = Vec::new();
         let terms: Vec<(u32, f32)> = self.query_terms(query).into_iter().map(|term| (term, 1.0)).collect();
@@ -96,7 +96,7 @@ impl Words {
         scores
     }
 
-    /// Returns the best of the tools that were found, best first, ties by id.
+    /// Returns the best of the tools that were found, best first, ties by name.
     pub(crate) fn best(&self, scores: &[f32], mut found: Vec<u32>, limit: usize) -> Vec<Hit> {
         let best_first = |a: &u32, b: &u32| {
             let (a, b) = (*a as usize, *b as usize);
@@ -153,7 +153,7 @@ impl Words {
         &self.name_terms[self.name_starts[position] as usize..self.name_starts[position + 1] as usize]
     }
 
-    /// Returns the place of a tool when ids are sorted.
+    /// Returns the place of a tool among those that fit equally well.
     pub(crate) fn rank(&self, position: usize) -> u32 {
         self.ranks[position]
     }
@@ -164,14 +164,11 @@ impl Words {
     }
 }
 
-/// The place of each tool when ids are sorted.
+/// The place of each tool among those that fit equally well.
 fn ranks(catalog: &Catalog) -> Vec<u32> {
-    let tools = catalog.tools();
-    let mut order: Vec<u32> = (0..count(tools.len())).collect();
-    order.sort_unstable_by(|a, b| tools[*a as usize].id.cmp(&tools[*b as usize].id));
-    let mut ranks = vec![0; order.len()];
-    for (rank, tool) in order.into_iter().enumerate() {
-        ranks[tool as usize] = count(rank);
+    let mut ranks = vec![0; catalog.len()];
+    for (rank, tool) in catalog.preferred().into_iter().enumerate() {
+        ranks[tool] = count(rank);
     }
     ranks
 }

@@ -1,5 +1,7 @@
 //! How a request and a tool fit, seen from many sides, each as one number.
 
+use std::collections::HashMap;
+
 use super::evidence::Evidence;
 use super::{Intent, Situation, Standing};
 use crate::catalog::Catalog;
@@ -266,6 +268,7 @@ pub(super) fn compare(
         .map(|(tool, standing)| scores.of(index, catalog, &intent, (*tool, *standing)))
         .collect();
     add_support(index, &tools, &mut signals);
+    level_copies(index, &tools, &mut signals);
     if let Some(preferred) = situation.preferred_server {
         for (tool, signals) in tools.iter().zip(&mut signals) {
             signals[Signal::Preferred as usize] = f32::from(*catalog.tools()[*tool].server == *preferred);
@@ -457,6 +460,36 @@ impl Scores<'_> {
         set(Signal::Recent, standing.recent);
         set(Signal::Liked, standing.liked);
         signals
+    }
+}
+
+/// What tells copies of a tool apart: whose they are, not what they say.
+const OF_SERVER: [Signal; 7] = [
+    Signal::Named,
+    Signal::OtherNamed,
+    Signal::Available,
+    Signal::Tier,
+    Signal::Recent,
+    Signal::Liked,
+    Signal::Preferred,
+];
+
+/// Gives copies of a tool the best signals of any: a copy fits no better because its server has a longer name.
+fn level_copies(index: &Index, tools: &[usize], signals: &mut [Signals]) {
+    let mut best: HashMap<usize, Signals> = HashMap::new();
+    for (tool, own) in tools.iter().zip(&*signals) {
+        if let Some(group) = index.copies.group(*tool) {
+            let best = best.entry(group).or_insert(*own);
+            for (best, own) in best.iter_mut().zip(own) {
+                *best = best.max(*own);
+            }
+        }
+    }
+    for (tool, own) in tools.iter().zip(signals) {
+        let Some(best) = index.copies.group(*tool).and_then(|group| best.get(&group)) else { continue };
+        for signal in Signal::ALL.into_iter().filter(|signal| !OF_SERVER.contains(signal)) {
+            own[signal as usize] = best[signal as usize];
+        }
     }
 }
 

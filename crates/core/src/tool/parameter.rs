@@ -9,7 +9,7 @@ use super::clean;
 use super::json::{Members, items, text};
 
 /// One parameter of a tool's input schema, as far as a one-line summary needs it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Parameter {
     /// The property's name in the schema.
     pub name: String,

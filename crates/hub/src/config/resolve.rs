@@ -56,6 +56,7 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         metadata: resolving.paths(METADATA),
         workflows: resolving.paths(WORKFLOWS),
         servers,
+        order: servers_of(root).map(|member| member.key.clone()).collect(),
         routing,
     }
 }

@@ -24,7 +24,8 @@ pub(super) struct Board {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) listings: BTreeMap<Arc<str>, Arc<Listing>>,
-    pub(super) limits: BTreeMap<Arc<str>, Limits>,
+    /// The limits of each server, in the order of the settings.
+    pub(super) limits: Vec<(Arc<str>, Limits)>,
     /// What a person wrote about tools.
     pub(super) own: Arc<[Sidecar]>,
     /// Workflows, which are listed like tools once those that they use are known.
@@ -45,7 +46,7 @@ impl Board {
         let usable: Vec<Template> = usable.collect();
         if !usable.is_empty() {
             listings.insert(SERVER.into(), Arc::new(workflow::listing(&usable)));
-            limits.insert(SERVER.into(), Limits::default());
+            limits.push((SERVER.into(), Limits::default()));
             snapshot = Snapshot::new(listings, &limits, Arc::clone(&written.own));
         }
         self.snapshot.send_replace(Arc::new(snapshot));
