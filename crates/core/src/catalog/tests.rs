@@ -35,6 +35,13 @@ fn r18_order_and_names_do_not_depend_on_who_connected_first() {
 }
 
 #[test]
+fn r6_tools_of_one_name_are_preferred_as_their_servers_were_given() {
+    let (catalog, _) = gather([("b", vec![tool("y"), read()]), ("c", vec![tool("x")]), ("a", vec![read()])]);
+    let preferred = catalog.preferred().into_iter().map(|at| catalog.tools()[at].id.as_str());
+    assert_eq!(preferred.collect::<Vec<_>>(), ["b__read", "a__read", "c__x", "b__y"]);
+}
+
+#[test]
 fn c3_a_server_that_warns_of_everything_warns_of_nothing() {
     let warned = |name: &str| {
         format!(

@@ -234,6 +234,28 @@ fn r7_equal_tools_of_two_servers_are_asked_about_by_server() {
 }
 
 #[test]
+fn r6_of_copies_the_server_that_was_given_first_is_preferred() {
+    let copy =
+        |server| (server, "fetch_page", "Fetch a page from the internet and return its content as Markdown");
+    for servers in [["a-server-for-fetching-pages", "b"], ["b", "a-server-for-fetching-pages"]] {
+        let desk = Desk::of(&servers.map(copy));
+        let decision = desk.decide("get the content of this page for me");
+        assert_eq!(desk.first(&decision), format!("{}__fetch_page", servers[0]));
+        let [one, other] = &decision.candidates[..] else { panic!("{:?}", decision.candidates) };
+        assert!((one.score - other.score).abs() < f32::EPSILON, "{one:?} {other:?}");
+        let named = desk.decide(&format!("get the content of this page with {}", servers[1]));
+        assert_eq!(desk.first(&named), format!("{}__fetch_page", servers[1]), "what is named is meant");
+    }
+}
+
+#[test]
+fn r6_tools_that_say_little_are_known_by_their_servers() {
+    let desk = Desk::of(&[("calendar", "search", "Searches"), ("recipes", "search", "Searches")]);
+    let alike = |at: usize| desk.index.copies.group(at);
+    assert_eq!((alike(0), alike(1)), (None, None));
+}
+
+#[test]
 fn t1_a_fallback_comes_after_its_equal() {
     let twins = [("a", "open_page", "Open a web page"), ("b", "open_page", "Open a web page")];
     let desk = Desk::of(&twins);

@@ -131,6 +131,17 @@ fn a_file_of_another_client_is_a_configuration() {
 }
 
 #[test]
+fn r6_servers_keep_the_order_of_the_file() {
+    let server = r#"{ "command": "x" }"#;
+    let config =
+        config(&format!(r#"{{"mcpServers": {{"zeta": {server}, "alpha": {server}, "mid": {server}}}}}"#));
+    let ordered = |config: &Config| config.ordered().into_iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert_eq!(ordered(&config), ["zeta", "alpha", "mid"]);
+    let unordered = Config { order: vec!["mid".to_owned()], ..config };
+    assert_eq!(ordered(&unordered), ["mid", "alpha", "zeta"], "what is not named comes last");
+}
+
+#[test]
 fn no_file_at_all_means_the_built_in_servers() {
     let config = default(&folders());
     assert_eq!(config.servers["time"].transport, Transport::Builtin(Kind::Time));
