@@ -14,6 +14,7 @@ const MOST_WRONG: usize = 40;
 const ROUNDS: usize = 6;
 /// Rounds whose weights are averaged, which forgets the accidents of each.
 const LAST: usize = 4;
+const DESCENTS: usize = 4;
 const RATE: f32 = 0.15;
 const DECAY: f32 = 2e-3;
 /// A feature that is rarer says nothing.
@@ -78,7 +79,12 @@ pub(crate) fn fit(cases: &[&Case]) -> String {
             option.retain(|at| counts[*at as usize] >= LEAST_COUNT);
         }
     }
-    let weights = descend(&lessons, counts.len(), &mut dice);
+    // The mean of several descents depends less on the order in which each saw the lessons.
+    let mut weights = vec![0.0_f32; counts.len()];
+    for _ in 0..DESCENTS {
+        let found = descend(&lessons, counts.len(), &mut dice);
+        weights.iter_mut().zip(found).for_each(|(mean, weight)| *mean += weight / DESCENTS as f32);
+    }
     let mut written: Vec<(&String, f32)> = numbers
         .iter()
         .filter(|(_, at)| weights[**at as usize].abs() >= LEAST_WEIGHT)

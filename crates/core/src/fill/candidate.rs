@@ -163,7 +163,12 @@ impl Gathering<'_> {
         for tokens in &page.spans {
             let bytes = page.bytes(tokens);
             let written = &page.text[bytes.clone()];
-            if self.fits_format(written) && !self.is_said_of_tool(tokens) && !self.is_dated(tokens) {
+            let is_torn = is_torn(written, &page.text[bytes.end..]);
+            if self.fits_format(written)
+                && !is_torn
+                && !self.is_said_of_tool(tokens)
+                && !self.is_dated(tokens)
+            {
                 self.keep(json!(written), tokens.clone(), bytes, How::Words);
             }
         }
@@ -388,7 +393,10 @@ impl Gathering<'_> {
                 .take_while(|at| inside(*at))
                 .last()
                 .map_or(start, |it| it + 1);
-            if self.field.kind == Kind::Text && !self.field.is_list {
+            let is_text = self.field.kind == Kind::Text && !self.field.is_list;
+            // What another field takes as it is was not written to be read as a text.
+            let is_wanted = |it: &Field| it.kind != Kind::Text && self.form.takes(it, value);
+            if is_text && !self.form.fields().iter().any(is_wanted) {
                 self.keep(json!(&self.page.text[bytes.clone()]), start..end, bytes.clone(), How::Literal);
             }
             self.keep(value.clone(), start..end, bytes.clone(), How::Literal);
@@ -444,6 +452,22 @@ impl Gathering<'_> {
                 .any(|(term, share)| *share >= 0.1 && wanted.iter().any(|it| **it == **term))
         };
         (0..tokens.len()).find(goes_with).map(|at| (Likeness::Related, at..at + 1))
+    }
+}
+
+/// Whether a run of words ends before a mark that closes what was opened in it: `name = 'Ana` before `'`.
+fn is_torn(written: &str, behind: &str) -> bool {
+    let Some(closing) = behind.chars().next() else { return false };
+    // An apostrophe stands behind a letter and opens nothing.
+    let is_opened = |open: char| {
+        written.match_indices(open).any(|(at, _)| !written[..at].ends_with(char::is_alphanumeric))
+    };
+    match closing {
+        '\'' | '"' | '`' => is_opened(closing) && written.matches(closing).count() % 2 == 1,
+        ')' => written.matches('(').count() > written.matches(')').count(),
+        ']' => written.matches('[').count() > written.matches(']').count(),
+        '}' => written.matches('{').count() > written.matches('}').count(),
+        _ => false,
     }
 }
 

@@ -32,7 +32,47 @@ pub(super) struct Page<'a> {
     pub(super) parts: Vec<(usize, Range<usize>)>,
     /// The English words of a request in another language, as terms.
     pub(super) english: Vec<String>,
+    /// For each token, where its sentence stands to those that ask for something.
+    pub(super) stances: Vec<Stance>,
 }
+
+/// Where a sentence stands to those that ask for something: people tell about themselves before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stance {
+    /// There is but one sentence.
+    Only,
+    Asks,
+    Before,
+    After,
+    /// No sentence asks.
+    Unclear,
+}
+
+/// Words that ask for something where a sentence begins with them or has them.
+const ASKING: [&str; 22] = [
+    "please",
+    "pls",
+    "plz",
+    "could",
+    "can",
+    "would",
+    "will",
+    "bitte",
+    "könntest",
+    "kannst",
+    "puedes",
+    "podrías",
+    "por",
+    "peux",
+    "pourrais",
+    "pouvez",
+    "puoi",
+    "potresti",
+    "pode",
+    "poderia",
+    "kun",
+    "пожалуйста",
+];
 
 /// What a token does in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +107,7 @@ impl<'a> Page<'a> {
             literals: literals(text),
             parts: parts(text, &tokens),
             english,
+            stances: stances(&tokens, &roles),
             quantities,
             spans: Vec::new(),
             lists: Vec::new(),
@@ -239,6 +280,33 @@ fn role(token: &Token, language: Language) -> Role {
     } else {
         Role::Word
     }
+}
+
+/// Finds the sentences that ask: by a mark, by their first word, or by a word that asks.
+fn stances(tokens: &[Token], roles: &[Role]) -> Vec<Stance> {
+    let starts: Vec<usize> = (0..tokens.len()).filter(|at| *at == 0 || tokens[*at].is_start).collect();
+    let sentence = |at: usize| starts[at]..starts.get(at + 1).copied().unwrap_or(tokens.len());
+    let asks: Vec<bool> = (0..starts.len())
+        .map(|at| {
+            let own = &tokens[sentence(at)];
+            let is_question = own.iter().any(|it| it.is_mark && matches!(it.lower.as_str(), "?" | "？"));
+            let opens = own.iter().position(|it| !it.is_mark).map(|it| roles[starts[at] + it]);
+            is_question
+                || opens == Some(Role::Verb)
+                || own.iter().any(|it| ASKING.contains(&it.lower.as_str()))
+        })
+        .collect();
+    let stance = |at: usize| match (asks.iter().position(|it| *it), asks.iter().rposition(|it| *it)) {
+        _ if starts.len() == 1 => Stance::Only,
+        (Some(first), Some(last)) => match at {
+            _ if asks[at] => Stance::Asks,
+            _ if at < first => Stance::Before,
+            _ if at > last => Stance::After,
+            _ => Stance::Asks,
+        },
+        _ => Stance::Unclear,
+    };
+    (0..starts.len()).flat_map(|at| sentence(at).map(move |_| at)).map(stance).collect()
 }
 
 fn quantities(tokens: &[Token]) -> Vec<(usize, Quantity)> {

@@ -151,8 +151,13 @@ fn digits(word: &str) -> Option<Quantity> {
         "bn" | "b" if manner == Manner::Money => value *= 1e9,
         "$" | "€" | "£" | "usd" | "eur" => manner = Manner::Money,
         "°" | "°c" | "°f" => suffix.clone_into(&mut kept),
+        power if power.strip_prefix('e').is_some_and(|it| it.parse::<i8>().is_ok()) => {
+            value = format!("{value}{power}").parse().ok()?;
+        }
         _ => {
             let letters = suffix.trim_start_matches('-');
+            // `72-year-old` counts years.
+            let letters = letters.split_once('-').map_or(letters, |(unit, _)| unit);
             let is_unit = letters.chars().all(char::is_alphabetic) && letters.chars().count() <= 10;
             if !is_unit || letters.is_empty() {
                 return None;
@@ -215,6 +220,11 @@ fn spoken(tokens: &[Token]) -> Option<Quantity> {
         } else if word == "half" && taken == 0 {
             part = Some(0.5);
             at += usize::from(tokens.get(at + 1).is_some_and(|it| matches!(it.lower.as_str(), "a" | "an")));
+        } else if word == "half" && tokens[taken..at].iter().any(|it| it.lower == "and") {
+            part = Some(part.unwrap_or(0.0) + 0.5);
+        } else if matches!(word, "a" | "an") && taken > 0 && tokens[at - 1].lower == "and" {
+            at += 1;
+            continue;
         } else if word == "and" && taken > 0 {
             at += 1;
             continue;

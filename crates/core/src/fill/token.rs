@@ -87,7 +87,9 @@ fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn part(text: &str, mut at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bool)) {
     while let Some(first) = text[at.clone()].chars().next() {
         let is_negative = first == '-' && at.len() > 1;
-        if !(OPENING.contains(first) || (first.is_ascii_punctuation() && at.len() == first.len_utf8()))
+        let is_pattern = first == '*' && is_pattern(&text[at.clone()]);
+        if is_pattern
+            || !(OPENING.contains(first) || (first.is_ascii_punctuation() && at.len() == first.len_utf8()))
             || is_negative
         {
             break;
@@ -97,7 +99,10 @@ fn part(text: &str, mut at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bo
     }
     let mut closing = Vec::new();
     while let Some(last) = text[at.clone()].chars().next_back() {
-        if !CLOSING.contains(last) || is_call(&text[at.clone()]) {
+        if !CLOSING.contains(last)
+            || is_call(&text[at.clone()])
+            || last == '*' && is_pattern(&text[at.clone()])
+        {
             break;
         }
         closing.push(at.end - last.len_utf8()..at.end);
@@ -107,6 +112,11 @@ fn part(text: &str, mut at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bo
         inner(text, at, emit);
     }
     closing.into_iter().rev().for_each(|range| emit(range, true));
+}
+
+/// In `*.txt` and `src/*` a star stands for a name, in `*word*` it is a mark.
+fn is_pattern(chunk: &str) -> bool {
+    chunk.len() > 1 && chunk.starts_with('*') != chunk.ends_with('*')
 }
 
 /// Code such as `sum(x)` keeps its brackets.

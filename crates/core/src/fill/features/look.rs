@@ -170,10 +170,12 @@ impl Setting<'_> {
         }
         // A name goes on as long as its words have capitals.
         let is_capital = |at: usize| page.tokens.get(at).is_some_and(|it| it.is_capital && !it.is_start);
+        let is_joint = |at: usize| page.tokens.get(at).is_some_and(|it| it.lower == "&");
         let own = page.tokens[tokens.clone()].iter().filter(|it| it.is_capital).count();
         if own > 0 {
-            let cut_before = tokens.start > 0 && is_capital(tokens.start - 1);
-            let cut_behind = is_capital(tokens.end);
+            let cut_before = tokens.start > 0 && is_capital(tokens.start - 1)
+                || tokens.start > 1 && is_joint(tokens.start - 1) && is_capital(tokens.start - 2);
+            let cut_behind = is_capital(tokens.end) || is_joint(tokens.end) && is_capital(tokens.end + 1);
             sink.add(&[
                 "capitals",
                 if cut_before || cut_behind { "cut" } else { "whole" },

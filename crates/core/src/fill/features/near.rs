@@ -1,7 +1,7 @@
 //! The words around a value, and whether they name the field or another one.
 
 use super::Setting;
-use super::words::{at_distance, length, role_name, share};
+use super::words::{at_distance, length, role_name, share, stance};
 use crate::fill::candidate::{Candidate, How};
 use crate::fill::features::Sink;
 use crate::fill::form::Field;
@@ -160,6 +160,13 @@ impl Setting<'_> {
         });
         if goes_with {
             sink.add(&["cue-related", self.kind]);
+        }
+        let stance = stance(page.stances[tokens.start]);
+        sink.add(&["stance", stance, self.kind]);
+        sink.add(&["stance", stance, shape]);
+        sink.add(&["stance", stance, nearest]);
+        for name in &field.names {
+            sink.add(&["stance", stance, "n", name]);
         }
         self.inside(candidate, sink);
     }

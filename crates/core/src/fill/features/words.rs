@@ -2,7 +2,7 @@
 
 use crate::fill::candidate::How;
 use crate::fill::form::{Field, Format, Kind};
-use crate::fill::page::{Page, Role};
+use crate::fill::page::{Page, Role, Stance};
 
 pub(super) fn kind(field: &Field) -> &'static str {
     if !field.choices.is_empty() {
@@ -47,6 +47,16 @@ pub(super) fn role_name(page: &Page<'_>, at: Option<usize>) -> &'static str {
         Some(Role::Verb) => "verb",
         Some(Role::Digits) => "digits",
         Some(Role::Word) => "word",
+    }
+}
+
+pub(super) fn stance(stance: Stance) -> &'static str {
+    match stance {
+        Stance::Only => "only",
+        Stance::Asks => "asks",
+        Stance::Before => "before",
+        Stance::After => "after",
+        Stance::Unclear => "unclear",
     }
 }
 

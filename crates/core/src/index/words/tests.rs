@@ -62,15 +62,15 @@ fn repeating_a_word_in_the_request_changes_nothing() {
 }
 
 #[test]
-fn equal_tools_are_ordered_by_id_and_the_limit_holds() {
+fn r6_equal_tools_are_ordered_by_name_and_the_limit_holds() {
     let tools = [("b", "same", "x"), ("a", "zame", "x"), ("a", "same", "x"), ("c", "same", "x")];
     let index = Words::new(&catalog(&tools));
     let ids = |limit| {
         let hits = index.search("x", limit);
         hits.iter().map(|hit| catalog(&tools).tools()[hit.position].id.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(ids(9), ["a__same", "a__zame", "b__same", "c__same"]);
-    assert_eq!(ids(2), ["a__same", "a__zame"]);
+    assert_eq!(ids(9), ["b__same", "a__same", "c__same", "a__zame"]);
+    assert_eq!(ids(2), ["b__same", "a__same"]);
     assert_eq!(ids(0), [""; 0]);
 }
 
