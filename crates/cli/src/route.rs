@@ -127,13 +127,13 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             sources: Vec::new(),
             open: Open::Nothing,
         };
-        begin(&shown, asked, &mut way)?;
+        begin(&shown, asked, &mut way).await?;
         if asked.explain && !common.json {
             output::text(&explain::words(&way))?;
         }
         let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if is_there && !common.json && !asked.dry_run {
-            settle(&shown, asked, &mut way, &mut Person::here())?;
+            settle(&shown, asked, &mut way, &mut Person::here()).await?;
             if !matches!(way.open, Open::Nothing | Open::NoTool) {
                 anstream::eprintln!("Nothing was run.");
                 return Err(Failure::silent(3));
@@ -145,10 +145,10 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
 }
 
 /// Takes a decision as far as it goes without asking anybody.
-fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result<(), Failure> {
+async fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result<(), Failure> {
     let first = way.decision.candidates.first().map(|first| &snapshot.catalog.tools()[first.position]);
     match (&way.decision.verdict, first) {
-        (Verdict::Act, Some(tool)) => take(snapshot, asked, way, tool)?,
+        (Verdict::Act, Some(tool)) => take(snapshot, asked, way, tool).await?,
         (Verdict::Ask(question), _) => way.open = Open::Choice(question.text.clone()),
         (Verdict::Act | Verdict::Abstain, _) => way.open = Open::NoTool,
     }
@@ -156,14 +156,23 @@ fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result
 }
 
 /// Settles which tool it is, and finds what is open then.
-fn take<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>, tool: &'s Tool) -> Result<(), Failure> {
+async fn take<'s>(
+    snapshot: &'s Snapshot,
+    asked: &Route,
+    way: &mut Way<'s>,
+    tool: &'s Tool,
+) -> Result<(), Failure> {
     way.tool = Some(tool);
     let given = match &asked.args {
         Some(text) => arguments::read_object(text)?,
         None => arguments::given(tool, &asked.pairs)?,
     };
     let wish = Wish { task: &way.task, given: &given, earlier: &[], now: clock::now() };
-    let filled = fill(&Form::of(tool), &wish);
+    let form = Form::of(tool);
+    let mut filled = fill(&form, &wish);
+    if let Some(mut adviser) = way.hub.adviser() {
+        filled = adviser.complete((tool, &form), &wish, filled).await;
+    }
     // What is not sure and would stay is left to the person.
     let is_harmless = effect(snapshot, tool) == Effect::Read;
     let sure = filled.arguments.into_iter().filter(|it| is_harmless || !it.is_doubtful());
@@ -192,7 +201,7 @@ fn is_asked_about(snapshot: &Snapshot, way: &Way<'_>, tool: &Tool) -> bool {
 }
 
 /// Asks the person at the terminal for what is open.
-fn settle<'s>(
+async fn settle<'s>(
     snapshot: &'s Snapshot,
     asked: &Route,
     way: &mut Way<'s>,
@@ -201,7 +210,7 @@ fn settle<'s>(
     if let Open::Choice(question) = &way.open {
         let tools: Vec<&Tool> = candidates(snapshot, &way.decision).collect();
         let Some(at) = person.choose(question, &tools)? else { return Ok(()) };
-        take(snapshot, asked, way, tools[at])?;
+        take(snapshot, asked, way, tools[at]).await?;
     }
     let Some(tool) = way.tool else { return Ok(()) };
     if let Open::Missing(_) = way.open {

@@ -18,14 +18,14 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use toolyard_core::route::{Candidate, Decision, Intent, Verdict};
-use toolyard_core::tool::{Tool, clean};
+use toolyard_core::tool::{Effect, Tool, clean};
 
 use super::answer::Request;
 use super::{Reception, View, park};
 use crate::caller::{Answer, Caller, Era, Wording};
 use crate::config::Stance;
-use crate::hub::{Hub, Trouble};
-use crate::jsonrpc::{Fields, raw};
+use crate::hub::{Hub, Trouble, is_error};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::Wanted;
 use crate::seal::digest;
@@ -323,7 +323,7 @@ impl Course {
 
     /// Does what is meant, unless something is missing or has to be confirmed first.
     async fn act(&self, mut chosen: Chosen, aside: Aside) -> Box<RawValue> {
-        let filled = self.fill(&mut chosen, &aside);
+        let filled = self.fill(&mut chosen, &aside).await;
         if self.asked.mode != Mode::Run {
             return self.forecast(&chosen, &filled, &aside);
         }
@@ -412,6 +412,23 @@ impl Course {
         }
     }
 
+    /// What a server said against the arguments of a call. A tool that changes things and says so in its result may
+    /// have begun, so there only a refusal by the protocol counts.
+    fn refusal(&self, chosen: &Chosen, outcome: &Result<Box<RawValue>, Trouble>) -> Option<String> {
+        let effect = self.snapshot.index().knowledge.of(chosen.position).effect;
+        match outcome {
+            Err(Trouble::Refused(error)) if error.code == ErrorObject::INVALID_PARAMS => {
+                Some(error.message.clone())
+            }
+            Ok(result) if effect == Effect::Read && is_error(result) => {
+                let said = reply::said(result);
+                let lower = said.to_lowercase();
+                ABOUT_ARGUMENTS.iter().any(|words| lower.contains(words)).then_some(said)
+            }
+            Ok(_) | Err(_) => None,
+        }
+    }
+
     async fn run(&self, chosen: &Chosen, aside: &Aside) -> Box<RawValue> {
         let (hub, tool) = (&self.reception.hub, &self.snapshot.catalog.tools()[chosen.position]);
         let mut params = self.params.clone();
@@ -419,7 +436,17 @@ impl Course {
         params.set("arguments", input::or_empty(chosen.arguments.clone()));
         // What the server asks meanwhile is asked within this call, whatever the era of the client.
         let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
-        match hub.attempt(&self.snapshot, tool, params, &caller).await {
+        let outcome = hub.attempt(&self.snapshot, tool, params, &caller).await;
+        if let Some(refusal) = self.refusal(chosen, &outcome)
+            && let Some((chosen, filled)) = self.amended(chosen, aside, &refusal).await
+        {
+            let Aside { task, note, decision, .. } = aside;
+            let (task, note, decision) = (task.clone(), note.clone(), decision.clone());
+            // It is another call, so it is judged and confirmed like any other.
+            let again = self.go(chosen, filled, Aside { task, note, decision, ..Aside::default() });
+            return Box::pin(again).await;
+        }
+        match outcome {
             Ok(result) => {
                 if let Some(conversation) = conversation(&self.caller, self.asked.session.as_deref()) {
                     hub.note_use(&conversation, tool.id.as_str());
@@ -449,7 +476,7 @@ impl Course {
                     others = similar.iter().filter_map(|it| self.visible(it.id.as_str())).collect();
                 }
                 let why = match &trouble {
-                    Trouble::Refused(error) => error.message.clone(),
+                    Trouble::Denied(error) | Trouble::Refused(error) => error.message.clone(),
                     Trouble::Held(why) => why.clone(),
                     Trouble::Failed(failure) => failure.to_string(),
                 };
@@ -459,6 +486,10 @@ impl Course {
         }
     }
 }
+
+/// What errors say that are about arguments.
+const ABOUT_ARGUMENTS: [&str; 5] =
+    ["-32602", "validation error", "invalid argument", "invalid param", "invalid input"];
 
 /// Says what a tool would take, where it ran without any of it: words of the task may belong there.
 fn unused(tool: &Tool, chosen: &Chosen) -> Option<String> {

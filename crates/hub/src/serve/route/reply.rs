@@ -81,8 +81,7 @@ impl Reply {
         let wrapped = wrapped(fields.get("structuredContent"), &blocks);
         if fields.read("isError") == Some(true) {
             self.is_error = true;
-            let said = texts(&blocks).join("\n");
-            self.set("error", &shortened(&said, ERROR));
+            self.set("error", &shortened(&said(result), ERROR));
         }
         let mut structured = Fields::default();
         structured.set("result", wrapped);
@@ -150,6 +149,13 @@ fn as_object(value: &RawValue, otherwise: &str) -> Box<RawValue> {
         _ => object.set(otherwise, value.to_owned()),
     }
     raw(&object)
+}
+
+/// Returns the text of a result.
+pub(super) fn said(result: &RawValue) -> String {
+    let blocks: Vec<Box<RawValue>> =
+        Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
+    texts(&blocks).join("\n")
 }
 
 fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
