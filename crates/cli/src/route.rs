@@ -29,9 +29,9 @@ use person::Person;
 /// Say what you want: finds the tool and runs it, or asks
 ///
 /// Runs the tool that is meant when that is sure enough. Otherwise it asks: on a terminal you choose by number,
-/// elsewhere the question is printed. Arguments come from your words; those given with `--arg` win. What a tool cannot
-/// take back is run only with `--yes` or after you agreed. A wish of several steps becomes a workflow; `--dry-run`
-/// shows its plan.
+/// elsewhere the question is printed. Arguments come from your words, and from a language model where
+/// `routing.arguments` names one; those given with `--arg` win. What a tool cannot take back is run only with `--yes` or
+/// after you agreed. A wish of several steps becomes a workflow; `--dry-run` shows its plan.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard route search my notes for the garden

@@ -2,7 +2,7 @@
 
 use owo_colors::OwoColorize;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::Source;
+use toolyard_core::fill::{Argument, Source};
 use toolyard_core::route::{self, Candidate, Decision, Signal, Verdict};
 use toolyard_core::tool::clean;
 
@@ -39,10 +39,7 @@ pub(super) fn words(way: &Way<'_>) -> String {
         ),
         ("decision", verdict(decision, way.config.routing.confidence_threshold)),
     ];
-    let found = way.sources.iter().map(|it| {
-        let said = format!("{} = {} ({})", it.name, shown(&it.value), origin(it.source));
-        ("argument", clean(&said).replace('\n', " "))
-    });
+    let found = way.sources.iter().map(|it| ("argument", argument(it)));
     let rows = about
         .into_iter()
         .chain(found)
@@ -111,6 +108,16 @@ pub(super) fn round(value: f64) -> Value {
 
 fn language(intent: &route::Intent) -> String {
     json!(intent.language).as_str().unwrap_or_default().to_owned()
+}
+
+/// Returns values and where they come from, one in a line.
+pub(super) fn arguments(found: &[Argument]) -> String {
+    found.iter().map(|it| format!("  {}\n", argument(it))).collect()
+}
+
+fn argument(it: &Argument) -> String {
+    let said = format!("{} = {} ({})", it.name, shown(&it.value), origin(it.source));
+    clean(&said).replace('\n', " ")
 }
 
 /// Where a value comes from, for people.

@@ -371,8 +371,13 @@ async fn r9_a_step_of_a_plan_that_lacks_a_value_asks_the_model() {
     let shop = Shop::of(&[report_fault(PLAIN), list], model(oracle.openai())).await;
     let task = "list all machines of the workshop, then report a fault of the lathe, it burns";
     let context = json!({"multiStepMode": true});
-    let answer = route(&shop.session().await, json!({"task": task, "context": context})).await;
+    let options = json!({"explain": true});
+    let asked = json!({"task": task, "context": context, "options": options});
+    let answer = route(&shop.session().await, asked).await;
     assert_eq!(answer["executedTools"], json!(["desk__list_machines", "desk__report_fault"]), "{answer}");
     assert_eq!(shop.got()[1], right(), "{answer}");
+    let sources = answer["argumentSources"].as_array().unwrap();
+    assert!(sources.iter().all(|it| it["source"] == "model") && sources.len() == 2, "{answer}");
+    assert!(sources[0]["name"].as_str().unwrap().contains('.'), "{answer}");
     assert_eq!(oracle.pleas().len(), 1);
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolyard_core::fill::{self, Form, Missing, Now, Wish};
-use toolyard_core::plan::{self, Choice, Duty, Plan, Splitting};
+use toolyard_core::fill::{self, Argument, Form, Missing, Now, Wish};
+use toolyard_core::plan::{self, Choice, Duty, Input, Plan, Splitting, Step};
 use toolyard_core::route::{Candidate, Decision, Intent};
 use toolyard_core::task::{Clause, Each, StandIn, clauses, stand_ins};
 use toolyard_core::tool::{Effect, Tool};
@@ -75,6 +75,8 @@ pub struct Prospect {
     pub confidence: f64,
     /// The steps of whose results one thing is meant.
     pub single: Vec<String>,
+    /// The values that were found for it, named after step and parameter.
+    pub found: Vec<Argument>,
 }
 
 /// A call that was never measured takes this long.
@@ -185,7 +187,8 @@ impl Hub {
                     let is_one = |(clause, _): &(&Clause, _)| means_one(clause);
                     let steps = clauses.iter().zip(plan.steps()).filter(is_one);
                     let single = steps.map(|(_, step)| step.name.clone()).collect();
-                    return Planned::Ready(Prospect { plan, confidence, single });
+                    let found = found(&plan, &fillings);
+                    return Planned::Ready(Prospect { plan, confidence, single, found });
                 }
                 Err(gap) => gap,
             };
@@ -255,6 +258,20 @@ fn sureness(choice: Option<Choice>) -> f64 {
 fn together(choices: &[Choice]) -> f64 {
     let sum: f64 = choices.iter().map(|choice| choice.confidence.max(f64::MIN_POSITIVE).ln()).sum();
     (sum / choices.len().max(1) as f64).exp()
+}
+
+/// Returns the values of a plan that were found and not given, and where they come from.
+fn found(plan: &Plan, fillings: &[fill::Filling]) -> Vec<Argument> {
+    let own = |(step, filling): (&Step, &fill::Filling)| -> Vec<Argument> {
+        let is_used = |it: &&Argument| {
+            let input = step.arguments.get(&it.name);
+            it.source != fill::Source::Given
+                && matches!(input, Some(Input::Literal(value)) if *value == it.value)
+        };
+        let named = |it: &Argument| Argument { name: format!("{}.{}", step.name, it.name), ..it.clone() };
+        filling.arguments.iter().filter(is_used).map(named).collect()
+    };
+    plan.steps().iter().zip(fillings).flat_map(own).collect()
 }
 
 /// Fills in what the words of one request say.
