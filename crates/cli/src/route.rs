@@ -12,9 +12,10 @@ use serde_json::{Map, Value, json};
 use toolyard_core::fill::{Argument, Form, Source, Wish, fill};
 use toolyard_core::route::{Decision, Verdict};
 use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_hub::caller::Answer;
 use toolyard_hub::clock;
 use toolyard_hub::config::{Config, Stance};
-use toolyard_hub::hub::Hub;
+use toolyard_hub::hub::{Adviser, Hub};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
@@ -98,6 +99,8 @@ struct Way<'a> {
     arguments: Map<String, Value>,
     /// The arguments that words became.
     sources: Vec<Argument>,
+    /// What may find arguments that words did not give.
+    adviser: Option<Adviser>,
     open: Open,
 }
 
@@ -125,6 +128,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             tool: None,
             arguments: Map::new(),
             sources: Vec::new(),
+            adviser: hub.adviser(),
             open: Open::Nothing,
         };
         begin(&shown, asked, &mut way).await?;
@@ -139,7 +143,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
                 return Err(Failure::silent(3));
             }
         }
-        conclude(common, asked, hub, &way).await
+        conclude(common, asked, hub, &mut way).await
     })
     .await
 }
@@ -170,7 +174,7 @@ async fn take<'s>(
     let wish = Wish { task: &way.task, given: &given, earlier: &[], now: clock::now() };
     let form = Form::of(tool);
     let mut filled = fill(&form, &wish);
-    if let Some(mut adviser) = way.hub.adviser() {
+    if let Some(adviser) = &mut way.adviser {
         filled = adviser.complete((tool, &form), &wish, filled).await;
     }
     // What is not sure and would stay is left to the person.
@@ -240,7 +244,7 @@ fn candidates<'s>(snapshot: &'s Snapshot, decision: &Decision) -> impl Iterator<
 }
 
 /// Runs the tool, or tells what is open.
-async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> Result<(), Failure> {
+async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &mut Way<'_>) -> Result<(), Failure> {
     let can_run = matches!(way.open, Open::Nothing) && !asked.dry_run;
     let Some(tool) = way.tool.filter(|_| can_run) else {
         return if common.json { open_json(asked, way) } else { open_words(asked, way) };
@@ -248,7 +252,18 @@ async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> R
     if !common.json {
         anstream::eprintln!("Running {}", said(tool, &way.arguments));
     }
-    let answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    let mut answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    if amended(way, tool, &answer).await {
+        // It is another call, so it is confirmed for itself.
+        if is_asked_about(&way.snapshot, way, tool) && !asked.yes {
+            way.open = Open::Consent;
+            return if common.json { open_json(asked, way) } else { open_words(asked, way) };
+        }
+        if !common.json {
+            anstream::eprintln!("Running {}", said(tool, &way.arguments));
+        }
+        answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    }
     let result = answer.map_err(|error| Failure::new(error.message))?;
     if !common.json {
         return call::show(common, asked.save.as_deref(), tool, &result);
@@ -261,6 +276,24 @@ async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> R
     report.set("result", result);
     output::raw_json(raw(&report).get())?;
     if failed { Err(Failure::silent(1)) } else { Ok(()) }
+}
+
+/// Finds other arguments where a server did not take those of a call; what was given stays.
+async fn amended(way: &mut Way<'_>, tool: &Tool, answer: &Answer) -> bool {
+    let told = answer.as_ref().map(|result| &**result);
+    let Some(refusal) = way.hub.refusal(&way.snapshot, tool, told) else { return false };
+    // The hub itself refuses what the configuration denies.
+    let ruling = way.hub.judge(&way.snapshot, tool, Some(&raw(&way.arguments)), None);
+    let Some(adviser) = way.adviser.as_mut().filter(|_| ruling.stance != Stance::Deny) else { return false };
+    let mut given = way.arguments.clone();
+    given.retain(|name, _| !way.sources.iter().any(|it| it.name == *name));
+    let found = adviser.amend(tool, &way.task, (&given, &way.sources), &refusal).await;
+    let Some(found) = found else { return false };
+    for argument in &found {
+        way.arguments.insert(argument.name.clone(), argument.value.clone());
+    }
+    way.sources = found;
+    true
 }
 
 /// Writes a call as it would be typed.

@@ -39,7 +39,7 @@ mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, wants_input};
+pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, text_of, texts, wants_input};
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use plan::{Doubt, Errand, Lack, Planned, Prospect};
 pub use toolset::{Heard, OWN_TOOLS, Supply};

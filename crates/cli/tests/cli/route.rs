@@ -199,3 +199,41 @@ fn r9_without_an_answer_of_the_model_the_person_is_asked() {
         assert_eq!(oracle.pleas().len(), 1);
     }
 }
+
+/// A server whose tool wants a unit that its schema does not require; it says which arguments it got.
+const PICKY: &str = r#"while IFS= read -r line; do
+id=${line#*'"id":'}
+id=${id%%,*}
+say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+case "$line" in
+*'"method":"initialize"'*) say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}' ;;
+*'"method":"tools/list"'*) say '"result":{"tools":[{"name":"set_warmth","description":"Sets how warm a room is","inputSchema":{"type":"object","required":["room"],"properties":{"room":{"type":"string"},"unit":{"enum":["celsius","kelvin"]}}}}]}' ;;
+*'"unit":"kelvin"'*) say '"result":{"content":[{"type":"text","text":"warm"}]}' ;;
+*'"method":"tools/call"'*) say '"error":{"code":-32602,"message":"the unit is missing"}' ;;
+*'"id":'*) say '"error":{"code":-32601,"message":"no"}' ;;
+esac
+done"#;
+
+#[test]
+fn r9_arguments_that_a_server_refuses_are_mended_once() {
+    let oracle = Oracle::start([Saying::Json(serde_json::json!({"unit": "kelvin"}))]);
+    let place = Place::new();
+    place.write("desk/picky.sh", PICKY);
+    let script = place.path("desk/picky.sh");
+    place.configure(&format!(
+        r#"{{ "mcpServers": {{ "picky": {{ "command": "sh", "args": [{script:?}] }} }}, "routing": {{
+            "confidenceThreshold": 0.01, "arguments": {{ "model": "{}", "timeoutMs": 120000 }} }} }}"#,
+        oracle.openai()
+    ));
+    let wish = ["route", "set how warm the room is, for physicists", "--arg", "room=attic"];
+    insta::assert_snapshot!(place.run(&wish), @"
+    warm
+    [stderr]
+    Running picky__set_warmth room=attic
+    Running picky__set_warmth room=attic unit=kelvin
+    [exit 0]
+    ");
+    let plea = oracle.pleas().remove(0);
+    assert_eq!(plea.data()["refusal"], "the unit is missing");
+    assert_eq!(plea.schema()["required"], serde_json::json!(["unit"]), "what was given stays: {plea:?}");
+}

@@ -4,13 +4,17 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use toolyard_core::fill::{Advice, Consultation, Filling, Form, Wish};
-use toolyard_core::tool::Tool;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use toolyard_core::fill::{Advice, Argument, Consultation, Filling, Form, Source, Wish};
+use toolyard_core::tool::{Effect, Tool};
 
-use super::Hub;
+use super::{Hub, is_error, text_of};
 use crate::chat::{self, Turn};
+use crate::clock::now;
 use crate::config::LanguageModel;
+use crate::jsonrpc::ErrorObject;
+use crate::live::Snapshot;
 
 /// The configured model, with the time that one request still gives it.
 #[derive(Clone, Debug)]
@@ -20,6 +24,9 @@ pub struct Adviser {
     left: Duration,
 }
 
+/// What errors say that are about arguments.
+const ABOUT_ARGUMENTS: [&str; 5] =
+    ["-32602", "validation error", "invalid argument", "invalid param", "invalid input"];
 /// Answers that are read: the first, and one that mends it.
 const ATTEMPTS: usize = 2;
 
@@ -28,6 +35,26 @@ impl Hub {
     pub fn adviser(&self) -> Option<Adviser> {
         let model = self.config().routing.adviser.clone()?;
         Some(Adviser { client: self.around.http.clone(), left: model.timeout, model })
+    }
+
+    /// Returns what a server said against the arguments of a call. A tool that changes things and says so in its
+    /// result may have begun, so there only a refusal by the protocol counts.
+    pub fn refusal(
+        &self,
+        snapshot: &Snapshot,
+        tool: &Tool,
+        outcome: Result<&RawValue, &ErrorObject>,
+    ) -> Option<String> {
+        let effect = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        match outcome {
+            Err(error) => (error.code == ErrorObject::INVALID_PARAMS).then(|| error.message.clone()),
+            Ok(result) if effect == Effect::Read && is_error(result) => {
+                let said = text_of(result);
+                let lower = said.to_lowercase();
+                ABOUT_ARGUMENTS.iter().any(|words| lower.contains(words)).then_some(said)
+            }
+            Ok(_) => None,
+        }
     }
 
     /// Asks a model something simple, to see whether it answers as it is asked to.
@@ -56,17 +83,27 @@ impl Adviser {
         filling.advised(form, &advice)
     }
 
-    /// Finds other arguments than those that a server did not take; `None` where there are none.
-    pub(crate) async fn amend(
+    /// Finds other arguments than those that a server did not take: anew all that was found and not given. `None`
+    /// where the call would be the same.
+    pub async fn amend(
         &mut self,
-        (tool, form): (&Tool, &Form),
-        wish: &Wish<'_>,
-        (sent, refusal): (&Filling, &str),
-    ) -> Option<Filling> {
-        let consultation = Consultation::after(form, wish, sent, refusal)?;
+        tool: &Tool,
+        task: &str,
+        (given, found): (&Map<String, Value>, &[Argument]),
+        refusal: &str,
+    ) -> Option<Vec<Argument>> {
+        let own = given.iter().map(|(name, value)| {
+            let (name, value) = (name.clone(), value.clone());
+            Argument { name, value, source: Source::Given, confidence: 1.0 }
+        });
+        let sent = Filling { arguments: own.chain(found.iter().cloned()).collect(), missing: Vec::new() };
+        let (form, wish) = (Form::of(tool), Wish { task, given, earlier: &[], now: now() });
+        let consultation = Consultation::after(&form, &wish, &sent, refusal)?;
         let advice = self.consult(&consultation, tool).await;
-        let amended = sent.clone().advised(form, &advice);
-        (amended.object() != sent.object()).then_some(amended)
+        let amended = sent.clone().advised(&form, &advice);
+        let is_other = amended.object() != sent.object();
+        let found = amended.arguments.into_iter().filter(|it| it.source != Source::Given);
+        is_other.then(|| found.collect())
     }
 
     async fn consult(&mut self, consultation: &Consultation<'_>, tool: &Tool) -> Advice {

@@ -400,3 +400,19 @@ pub(crate) fn is_error(result: &RawValue) -> bool {
     result.get().contains("\"isError\"")
         && Fields::parse(Some(result)).is_ok_and(|fields| fields.read("isError") == Some(true))
 }
+
+/// Returns the text of a result.
+pub(crate) fn text_of(result: &RawValue) -> String {
+    let blocks: Vec<Box<RawValue>> =
+        Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
+    texts(&blocks).join("\n")
+}
+
+/// Returns the texts among the blocks of a result.
+pub(crate) fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
+    let text = |block: &RawValue| {
+        let block = Fields::parse(Some(block)).ok()?;
+        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
+    };
+    blocks.iter().filter_map(|block| text(block)).collect()
+}

@@ -18,14 +18,14 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use toolyard_core::route::{Candidate, Decision, Intent, Verdict};
-use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_core::tool::{Tool, clean};
 
 use super::answer::Request;
 use super::{Reception, View, park};
 use crate::caller::{Answer, Caller, Era, Wording};
 use crate::config::Stance;
-use crate::hub::{Hub, Trouble, is_error};
-use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::hub::{Hub, Trouble};
+use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::Wanted;
 use crate::seal::digest;
@@ -412,23 +412,6 @@ impl Course {
         }
     }
 
-    /// What a server said against the arguments of a call. A tool that changes things and says so in its result may
-    /// have begun, so there only a refusal by the protocol counts.
-    fn refusal(&self, chosen: &Chosen, outcome: &Result<Box<RawValue>, Trouble>) -> Option<String> {
-        let effect = self.snapshot.index().knowledge.of(chosen.position).effect;
-        match outcome {
-            Err(Trouble::Refused(error)) if error.code == ErrorObject::INVALID_PARAMS => {
-                Some(error.message.clone())
-            }
-            Ok(result) if effect == Effect::Read && is_error(result) => {
-                let said = reply::said(result);
-                let lower = said.to_lowercase();
-                ABOUT_ARGUMENTS.iter().any(|words| lower.contains(words)).then_some(said)
-            }
-            Ok(_) | Err(_) => None,
-        }
-    }
-
     async fn run(&self, chosen: &Chosen, aside: &Aside) -> Box<RawValue> {
         let (hub, tool) = (&self.reception.hub, &self.snapshot.catalog.tools()[chosen.position]);
         let mut params = self.params.clone();
@@ -437,7 +420,12 @@ impl Course {
         // What the server asks meanwhile is asked within this call, whatever the era of the client.
         let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
         let outcome = hub.attempt(&self.snapshot, tool, params, &caller).await;
-        if let Some(refusal) = self.refusal(chosen, &outcome)
+        let told = match &outcome {
+            Ok(result) => Some(Ok(&**result)),
+            Err(Trouble::Refused(error)) => Some(Err(error)),
+            Err(Trouble::Denied(_) | Trouble::Held(_) | Trouble::Failed(_)) => None,
+        };
+        if let Some(refusal) = told.and_then(|told| hub.refusal(&self.snapshot, tool, told))
             && let Some((chosen, filled)) = self.amended(chosen, aside, &refusal).await
         {
             let Aside { task, note, decision, .. } = aside;
@@ -486,10 +474,6 @@ impl Course {
         }
     }
 }
-
-/// What errors say that are about arguments.
-const ABOUT_ARGUMENTS: [&str; 5] =
-    ["-32602", "validation error", "invalid argument", "invalid param", "invalid input"];
 
 /// Says what a tool would take, where it ran without any of it: words of the task may belong there.
 fn unused(tool: &Tool, chosen: &Chosen) -> Option<String> {

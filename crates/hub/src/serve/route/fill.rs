@@ -82,16 +82,9 @@ impl Course {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let mut given = arguments(chosen);
         given.retain(|name, _| !aside.filled.found.iter().any(|it| it.name == *name));
-        let own = given.iter().map(|(name, value)| {
-            let (name, value) = (name.clone(), value.clone());
-            Argument { name, value, source: Source::Given, confidence: 1.0 }
-        });
-        let found = aside.filled.found.iter().cloned();
-        let sent = Filling { arguments: own.chain(found).collect(), missing: Vec::new() };
-        let wish = Wish { task: self.said(aside), given: &given, earlier: &[], now: clock::now() };
         let mut adviser = aside.filled.adviser.clone()?;
-        let amended = adviser.amend((tool, &Form::of(tool)), &wish, (&sent, refusal)).await?;
-        let found = amended.arguments.into_iter().filter(|it| it.source != Source::Given).collect();
+        let known = (&given, aside.filled.found.as_slice());
+        let found = adviser.amend(tool, self.said(aside), known, refusal).await?;
         // Nobody is asked a third time.
         let filled = Filled { found, ..Filled::default() };
         let mut next =

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use toolyard_core::route::{Decision, Signal};
 use toolyard_core::tool::{Tool, clean};
 
+use crate::hub::{text_of, texts};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::serve::remainder::Rest;
@@ -81,7 +82,7 @@ impl Reply {
         let wrapped = wrapped(fields.get("structuredContent"), &blocks);
         if fields.read("isError") == Some(true) {
             self.is_error = true;
-            self.set("error", &shortened(&said(result), ERROR));
+            self.set("error", &shortened(&text_of(result), ERROR));
         }
         let mut structured = Fields::default();
         structured.set("result", wrapped);
@@ -149,21 +150,6 @@ fn as_object(value: &RawValue, otherwise: &str) -> Box<RawValue> {
         _ => object.set(otherwise, value.to_owned()),
     }
     raw(&object)
-}
-
-/// Returns the text of a result.
-pub(super) fn said(result: &RawValue) -> String {
-    let blocks: Vec<Box<RawValue>> =
-        Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
-    texts(&blocks).join("\n")
-}
-
-fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
-    let text = |block: &RawValue| {
-        let block = Fields::parse(Some(block)).ok()?;
-        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
-    };
-    blocks.iter().filter_map(|block| text(block)).collect()
 }
 
 fn alternative(tool: &Tool, bytes: usize) -> Value {
