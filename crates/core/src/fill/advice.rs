@@ -49,10 +49,12 @@ const FOUND: f64 = 0.75;
 const MOST_SCHEMA: usize = 16 * 1024;
 /// Characters of a request that are shown.
 const MOST_TASK: usize = 8000;
-/// Characters of a tool's description that are shown.
+/// Characters of a description of a tool, and of a wrong answer, that are shown.
 const MOST_DESCRIPTION: usize = 2000;
-/// Characters of a known value, of a refusal and of a wrong answer that are shown.
+/// Characters of a known value and of a refusal that are shown.
 const MOST_SHOWN: usize = 600;
+/// Bytes of an answer that are read.
+const MOST_ANSWER: usize = 32 * 1024;
 /// Parameters that are asked for at once.
 const MOST_WANTED: usize = 12;
 
@@ -117,19 +119,20 @@ impl<'a> Consultation<'a> {
         format!("BEGIN DATA\n{data}\nEND DATA")
     }
 
-    /// Returns what a model is told about an answer that was wrong.
-    pub fn correction(&self, advice: &Advice) -> String {
+    /// Returns a wrong answer as its model is reminded of it, and what it is told about that.
+    pub fn correction(&self, said: &str, advice: &Advice) -> (String, String) {
         let problems = cut(&advice.problems.join("; "), MOST_SHOWN);
-        format!(
+        let told = format!(
             "That answer cannot be used: {problems}. Answer once more with one JSON object of the open fields."
-        )
+        );
+        (cut(said, MOST_DESCRIPTION), told)
     }
 
     /// Reads an answer. Whatever else it says, only the open parameters of its JSON count.
     pub fn read(&self, said: &str) -> Advice {
         let mut advice = Advice::default();
         let Some(answer) = object(said) else {
-            advice.problems.push("it is not one JSON object".to_owned());
+            advice.problems.push("it is not one JSON object of a sensible length".to_owned());
             return advice;
         };
         let mut grounds = Grounds::new(self.form, self.wish);
@@ -186,6 +189,9 @@ fn written(now: Now) -> String {
 /// Reads the JSON object of an answer. Some models think aloud before it, or put it into a block of code.
 fn object(said: &str) -> Option<Map<String, Value>> {
     let said = said.rsplit_once("</think>").map_or(said, |(_, said)| said);
+    if said.len() > MOST_ANSWER {
+        return None;
+    }
     serde_json::from_str(said.get(said.find('{')?..=said.rfind('}')?)?).ok()
 }
 

@@ -23,6 +23,9 @@ pub(super) struct Grounds<'a> {
     used: Vec<Value>,
 }
 
+/// Plain values inside one value that are looked for.
+const MOST_LEAVES: usize = 40;
+
 impl<'a> Grounds<'a> {
     pub(super) fn new(form: &'a Form, wish: &'a Wish<'a>) -> Self {
         let (page, (plain, places)) = (Page::read(wish.task, wish.now), placed(wish.task));
@@ -69,10 +72,11 @@ impl<'a> Grounds<'a> {
                 (is_named || self.written(name).next().is_some()) && self.holds(&inner, value, mine)
             }),
             leaf @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-                let is_listed = self.form.literals(path[0]).contains(&leaf);
-                let uses = self.used.iter().chain(mine.iter()).filter(|it| alike(it, leaf)).count();
                 mine.push(leaf.clone());
-                is_listed || self.times(path, leaf) > uses
+                let (_, before) = mine.split_last().expect("it was put there");
+                let uses = || self.used.iter().chain(before).filter(|it| alike(it, leaf)).count();
+                mine.len() <= MOST_LEAVES
+                    && (self.form.literals(path[0]).contains(&leaf) || self.times(path, leaf) > uses())
             }
         }
     }

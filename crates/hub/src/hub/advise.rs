@@ -131,7 +131,8 @@ impl Adviser {
             if advice.problems.is_empty() {
                 return advice;
             }
-            turns.extend([Turn::Answer(said), Turn::Question(consultation.correction(&advice))]);
+            let (said, told) = consultation.correction(&said, &advice);
+            turns.extend([Turn::Answer(said), Turn::Question(told)]);
         }
         if !advice.problems.is_empty() {
             self.give_up(&format!("`{}` answered twice with what cannot be used", self.model.name));

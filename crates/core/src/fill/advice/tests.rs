@@ -107,8 +107,17 @@ fn r9_an_answer_that_does_not_fit_says_why() {
     let fields = json!({"count": {"type": "integer"}, "name": {"type": "string"}});
     let task = "five for Ana";
     insta::assert_snapshot!(said(&fields, task, r#"{"count": "five", "name": "Ana"}"#), @r#"{"name":"Ana"} problems: `count` does not fit its schema: "five""#);
-    insta::assert_snapshot!(said(&fields, task, "I would say five."), @"{} problems: it is not one JSON object");
-    insta::assert_snapshot!(said(&fields, task, "[5]"), @"{} problems: it is not one JSON object");
+    insta::assert_snapshot!(said(&fields, task, "I would say five."), @"{} problems: it is not one JSON object of a sensible length");
+    insta::assert_snapshot!(said(&fields, task, "[5]"), @"{} problems: it is not one JSON object of a sensible length");
+}
+
+#[test]
+fn r17_endless_answers_are_not_gone_through() {
+    let fields = json!({"tags": {"type": "array", "items": {"type": "string", "enum": ["blue", "green"]}}});
+    let tags = |count: usize| json!({"tags": vec!["blue"; count]}).to_string();
+    let taken = |count: usize| said(&fields, "tag it", &tags(count)).starts_with("{\"tags\"");
+    assert!(taken(40) && !taken(41));
+    insta::assert_snapshot!(said(&fields, "tag it", &tags(9000)), @"{} problems: it is not one JSON object of a sensible length");
 }
 
 #[test]
