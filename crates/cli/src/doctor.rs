@@ -9,6 +9,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use toolyard_core::tool::clean;
+use toolyard_hub::chat;
 use toolyard_hub::config::{Config, Mistake};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::store::MeaningStatus;
@@ -22,7 +23,8 @@ use crate::setup::{self, Source};
 /// Check the configuration and start every server, and say what helps
 ///
 /// Checks the file, the commands on PATH, and whether each server starts, how fast it answers, what is wrong
-/// with its tools and whether it needs a login. All servers are checked at the same time.
+/// with its tools and whether it needs a login. All servers are checked at the same time. Language models that the
+/// settings name are asked whether they answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard doctor
@@ -32,7 +34,7 @@ use crate::setup::{self, Source};
 Exit code 1 when something is wrong.
 With --json: {\"ok\", \"config\": {\"file\", \"ok\", \"mistakes\", \"findings\"}, \"servers\": [{\"name\",
 \"ok\", \"tools\", \"startMs\", \"listMs\", \"findings\": [{\"level\": \"good\" | \"note\" | \"bad\",
-\"message\", \"fix\"}]}], \"meaning\": [findings]}")]
+\"message\", \"fix\"}]}], \"meaning\": [findings], \"models\": [findings]}")]
 pub(crate) struct Doctor {
     /// Only this server
     server: Option<String>,
@@ -96,7 +98,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     if !common.json {
         output::text(&block("configuration", &about_file))?;
     }
-    let (checked, about_meaning, about_skills) = setup::with_config(config, async |hub| {
+    let (checked, about_meaning, about_models, about_skills) = setup::with_config(config, async |hub| {
         let mut checks = JoinSet::new();
         for upstream in hub.upstreams() {
             if asked.server.as_ref().is_none_or(|only| *upstream.name == **only) {
@@ -122,21 +124,28 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
                 waiting.suspend(|| output::text(&block("meaning", &about_meaning)))?;
             }
         }
+        let mut about_models = Vec::new();
+        if asked.server.is_none() {
+            about_models = models(hub, &waiting).await;
+        }
+        if !about_models.is_empty() && !common.json {
+            waiting.suspend(|| output::text(&block("language models", &about_models)))?;
+        }
         let about_skills = skills(hub).await;
         if !about_skills.is_empty() && !common.json {
             waiting.suspend(|| output::text(&block("skills", &about_skills)))?;
         }
-        Ok((checked, about_meaning, about_skills))
+        Ok((checked, about_meaning, about_models, about_skills))
     })
     .await?;
     about_file.extend(about_skills);
-    conclude(common, &source, (&about_file, &about_meaning), checked)
+    conclude(common, &source, [&about_file, &about_meaning, &about_models], checked)
 }
 
 fn conclude(
     common: &Common,
     source: &Source,
-    (about_file, about_meaning): (&[Finding], &[Finding]),
+    [about_file, about_meaning, about_models]: [&[Finding]; 3],
     mut checked: Vec<check::Checked>,
 ) -> Result<(), Failure> {
     checked.sort_by(|a, b| a.name.cmp(&b.name));
@@ -148,6 +157,7 @@ fn conclude(
             "ok": ok,
             "config": { "file": source.path, "ok": file_ok, "mistakes": [], "findings": findings_json(about_file) },
             "meaning": findings_json(about_meaning),
+            "models": findings_json(about_models),
             "servers": checked.iter().map(|server| json!({
                 "name": server.name,
                 "ok": is_ok(&server.findings),
@@ -172,6 +182,32 @@ async fn skills(hub: &Hub) -> Vec<Finding> {
         Finding::bad(what, fix)
     };
     hub.skill_mistakes(&supply).iter().map(bad).collect()
+}
+
+/// Says whether the language models of the settings answer. Everything works without them.
+async fn models(hub: &Hub, waiting: &Waiting) -> Vec<Finding> {
+    let config = hub.config();
+    let named = [("routing.arguments", &config.routing.adviser), ("toolset", &config.toolset.chooser)];
+    let mut findings = Vec::new();
+    for (setting, model) in named.into_iter().filter_map(|(setting, model)| Some((setting, model.as_ref()?)))
+    {
+        let name = &model.name;
+        waiting.say(&format!("asking `{name}`"));
+        findings.push(match hub.probe(model).await {
+            Ok(()) => Finding::good(format!("`{name}` of `{setting}.model` answers")),
+            Err(err @ chat::Error::Late { .. }) => Finding::note(
+                format!("{err}; meanwhile words decide alone"),
+                format!("raise `{setting}.timeoutMs`, or see whether its service is busy"),
+            ),
+            Err(err @ chat::Error::Useless { .. }) => Finding::note(
+                format!("{err}; meanwhile words decide alone"),
+                format!(
+                    "see whether its service runs and has the model, or correct `model` and `apiKey` in `{setting}`"
+                ),
+            ),
+        });
+    }
+    findings
 }
 
 /// How long understanding tools is waited for; what is missing then is computed later.

@@ -12,9 +12,10 @@ use serde_json::{Map, Value, json};
 use toolyard_core::fill::{Argument, Form, Source, Wish, fill};
 use toolyard_core::route::{Decision, Verdict};
 use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_hub::caller::Answer;
 use toolyard_hub::clock;
 use toolyard_hub::config::{Config, Stance};
-use toolyard_hub::hub::Hub;
+use toolyard_hub::hub::{Adviser, Hub};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
@@ -29,9 +30,9 @@ use person::Person;
 /// Say what you want: finds the tool and runs it, or asks
 ///
 /// Runs the tool that is meant when that is sure enough. Otherwise it asks: on a terminal you choose by number,
-/// elsewhere the question is printed. Arguments come from your words; those given with `--arg` win. What a tool cannot
-/// take back is run only with `--yes` or after you agreed. A wish of several steps becomes a workflow; `--dry-run`
-/// shows its plan.
+/// elsewhere the question is printed. Arguments come from your words, and from a language model where
+/// `routing.arguments` names one; those given with `--arg` win. What a tool cannot take back is run only with `--yes` or
+/// after you agreed. A wish of several steps becomes a workflow; `--dry-run` shows its plan.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard route search my notes for the garden
@@ -98,6 +99,8 @@ struct Way<'a> {
     arguments: Map<String, Value>,
     /// The arguments that words became.
     sources: Vec<Argument>,
+    /// What may find arguments that words did not give.
+    adviser: Option<Adviser>,
     open: Open,
 }
 
@@ -125,30 +128,31 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             tool: None,
             arguments: Map::new(),
             sources: Vec::new(),
+            adviser: hub.adviser(),
             open: Open::Nothing,
         };
-        begin(&shown, asked, &mut way)?;
+        begin(&shown, asked, &mut way).await?;
         if asked.explain && !common.json {
             output::text(&explain::words(&way))?;
         }
         let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if is_there && !common.json && !asked.dry_run {
-            settle(&shown, asked, &mut way, &mut Person::here())?;
+            settle(&shown, asked, &mut way, &mut Person::here()).await?;
             if !matches!(way.open, Open::Nothing | Open::NoTool) {
                 anstream::eprintln!("Nothing was run.");
                 return Err(Failure::silent(3));
             }
         }
-        conclude(common, asked, hub, &way).await
+        conclude(common, asked, hub, &mut way).await
     })
     .await
 }
 
 /// Takes a decision as far as it goes without asking anybody.
-fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result<(), Failure> {
+async fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result<(), Failure> {
     let first = way.decision.candidates.first().map(|first| &snapshot.catalog.tools()[first.position]);
     match (&way.decision.verdict, first) {
-        (Verdict::Act, Some(tool)) => take(snapshot, asked, way, tool)?,
+        (Verdict::Act, Some(tool)) => take(snapshot, asked, way, tool).await?,
         (Verdict::Ask(question), _) => way.open = Open::Choice(question.text.clone()),
         (Verdict::Act | Verdict::Abstain, _) => way.open = Open::NoTool,
     }
@@ -156,14 +160,23 @@ fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result
 }
 
 /// Settles which tool it is, and finds what is open then.
-fn take<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>, tool: &'s Tool) -> Result<(), Failure> {
+async fn take<'s>(
+    snapshot: &'s Snapshot,
+    asked: &Route,
+    way: &mut Way<'s>,
+    tool: &'s Tool,
+) -> Result<(), Failure> {
     way.tool = Some(tool);
     let given = match &asked.args {
         Some(text) => arguments::read_object(text)?,
         None => arguments::given(tool, &asked.pairs)?,
     };
     let wish = Wish { task: &way.task, given: &given, earlier: &[], now: clock::now() };
-    let filled = fill(&Form::of(tool), &wish);
+    let form = Form::of(tool);
+    let mut filled = fill(&form, &wish);
+    if let Some(adviser) = &mut way.adviser {
+        filled = adviser.complete((tool, &form), &wish, filled).await;
+    }
     // What is not sure and would stay is left to the person.
     let is_harmless = effect(snapshot, tool) == Effect::Read;
     let sure = filled.arguments.into_iter().filter(|it| is_harmless || !it.is_doubtful());
@@ -192,7 +205,7 @@ fn is_asked_about(snapshot: &Snapshot, way: &Way<'_>, tool: &Tool) -> bool {
 }
 
 /// Asks the person at the terminal for what is open.
-fn settle<'s>(
+async fn settle<'s>(
     snapshot: &'s Snapshot,
     asked: &Route,
     way: &mut Way<'s>,
@@ -201,7 +214,7 @@ fn settle<'s>(
     if let Open::Choice(question) = &way.open {
         let tools: Vec<&Tool> = candidates(snapshot, &way.decision).collect();
         let Some(at) = person.choose(question, &tools)? else { return Ok(()) };
-        take(snapshot, asked, way, tools[at])?;
+        take(snapshot, asked, way, tools[at]).await?;
     }
     let Some(tool) = way.tool else { return Ok(()) };
     if let Open::Missing(_) = way.open {
@@ -231,7 +244,7 @@ fn candidates<'s>(snapshot: &'s Snapshot, decision: &Decision) -> impl Iterator<
 }
 
 /// Runs the tool, or tells what is open.
-async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> Result<(), Failure> {
+async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &mut Way<'_>) -> Result<(), Failure> {
     let can_run = matches!(way.open, Open::Nothing) && !asked.dry_run;
     let Some(tool) = way.tool.filter(|_| can_run) else {
         return if common.json { open_json(asked, way) } else { open_words(asked, way) };
@@ -239,7 +252,18 @@ async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> R
     if !common.json {
         anstream::eprintln!("Running {}", said(tool, &way.arguments));
     }
-    let answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    let mut answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    if amended(way, tool, &answer).await {
+        // It is another call, so it is confirmed for itself.
+        if is_asked_about(&way.snapshot, way, tool) && !asked.yes {
+            way.open = Open::Consent;
+            return if common.json { open_json(asked, way) } else { open_words(asked, way) };
+        }
+        if !common.json {
+            anstream::eprintln!("Running {}", said(tool, &way.arguments));
+        }
+        answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+    }
     let result = answer.map_err(|error| Failure::new(error.message))?;
     if !common.json {
         return call::show(common, asked.save.as_deref(), tool, &result);
@@ -252,6 +276,24 @@ async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &Way<'_>) -> R
     report.set("result", result);
     output::raw_json(raw(&report).get())?;
     if failed { Err(Failure::silent(1)) } else { Ok(()) }
+}
+
+/// Finds other arguments where a server did not take those of a call; what was given stays.
+async fn amended(way: &mut Way<'_>, tool: &Tool, answer: &Answer) -> bool {
+    let told = answer.as_ref().map(|result| &**result);
+    let Some(refusal) = way.hub.refusal(&way.snapshot, tool, told) else { return false };
+    // The hub itself refuses what the configuration denies.
+    let ruling = way.hub.judge(&way.snapshot, tool, Some(&raw(&way.arguments)), None);
+    let Some(adviser) = way.adviser.as_mut().filter(|_| ruling.stance != Stance::Deny) else { return false };
+    let mut given = way.arguments.clone();
+    given.retain(|name, _| !way.sources.iter().any(|it| it.name == *name));
+    let found = adviser.amend(tool, &way.task, (&given, &way.sources), &refusal).await;
+    let Some(found) = found else { return false };
+    for argument in &found {
+        way.arguments.insert(argument.name.clone(), argument.value.clone());
+    }
+    way.sources = found;
+    true
 }
 
 /// Writes a call as it would be typed.

@@ -3,6 +3,7 @@
 //! What is sent is in the text, given by the caller, part of an earlier result, a default of the schema, or
 //! said in other words; nothing is invented. It fits the schema or it is not sent.
 
+mod advice; //    what a language model may add
 mod alike; //     when values are the same
 mod assembly; //  fields become arguments
 mod ballot; //    which values the fields get
@@ -12,6 +13,7 @@ mod end; //       the two ends of a range or a way
 mod features; //  what speaks for a value
 mod form; //      a schema as the fields that can be filled in
 mod format; //    texts that have a form
+mod grounds; //   whether a request says a value
 mod page; //      a request, read
 mod quantity; //  numbers
 mod result; //    values of earlier results
@@ -25,6 +27,7 @@ use jiff::civil::DateTime;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use advice::{Advice, Consultation};
 pub use alike::alike;
 pub use ballot::{Ballot, ballots};
 pub use check::is_of_type;
@@ -92,6 +95,8 @@ pub enum Source {
     Earlier,
     /// The schema says so.
     Default,
+    /// A language model found it in the text.
+    Model,
 }
 
 /// A value that is needed.

@@ -8,6 +8,7 @@ mod document;
 mod raw;
 mod check;
 mod server;
+mod language;
 mod toolset;
 mod resolve;
 mod shown;
@@ -26,11 +27,12 @@ use toolyard_packs::Kind;
 
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub(crate) use expand::variable_for;
+pub use language::LanguageModel;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
 pub(crate) use page::Page;
 pub use raw::schema;
-pub use toolset::{Activating, Chooser, Place, Skill, Toolset};
+pub use toolset::{Activating, Place, Skill, Toolset};
 
 /// The name of the settings file.
 pub const FILE_NAME: &str = "toolyard.json";
@@ -338,6 +340,8 @@ pub struct Routing {
     pub cache_ttl: Duration,
     /// Finding tools by meaning.
     pub semantic_search: SemanticSearch,
+    /// What finds arguments that words alone did not give; the person is asked when `None`.
+    pub adviser: Option<LanguageModel>,
     /// Asking back.
     pub clarification: Clarification,
     /// Time budgets and measurements.
@@ -355,6 +359,7 @@ impl Default for Routing {
             cache_size: 1000,
             cache_ttl: Duration::from_secs(3600),
             semantic_search: SemanticSearch::default(),
+            adviser: None,
             clarification: Clarification::default(),
             performance: Performance::default(),
         }

@@ -27,6 +27,7 @@ use crate::upstream::{Audience, Changes, Failure, News, State, Surroundings, Ups
 use crate::vault::{Keyring, Vault};
 use crate::workflows::Template;
 
+mod advise; // what a language model finds for arguments
 mod board; //  what servers offer, written by one task
 mod call; //   one call of one tool
 mod choose; // what a small model says about domains
@@ -36,8 +37,9 @@ mod plan; //   several steps from words
 mod toolset; // what conversations are given
 mod workflow; // templates, called like tools
 
+pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, wants_input};
+pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, text_of, texts, wants_input};
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use plan::{Doubt, Errand, Lack, Planned, Prospect};
 pub use toolset::{Heard, OWN_TOOLS, Supply};

@@ -11,6 +11,7 @@ pub mod vault; //    secrets on disk
 pub mod oauth; //    logins at HTTP servers
 pub mod caller; //   who asked, and how to reach them
 pub mod upstream; // one server: reach, supervise, list
+pub mod chat; //     a question to a language model
 pub mod sidecars; // what a person wrote about tools
 pub mod workflows; // templates that a person wrote
 pub mod skills; //   instructions with tools that a person wrote

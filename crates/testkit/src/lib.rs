@@ -6,6 +6,7 @@
 pub mod client; //    a raw MCP client over stdio and HTTP
 pub mod fault; //     a scriptable MCP server, good or broken in one way
 pub mod listening; // a program that serves HTTP and says where
+pub mod oracle; //    a language model that says what a test wrote down
 pub mod processes; // who descends from whom, and who is still alive
 pub mod seed; //      a desk of servers with 75 tools, and requests for them
 pub mod servers; //   real servers from npm and PyPI, pinned
@@ -14,6 +15,7 @@ mod waiting; //       the only place that sleeps
 use std::path::PathBuf;
 
 pub use listening::Listening;
+pub use oracle::{Oracle, Plea, Saying};
 pub use waiting::{wait_for, wait_until};
 
 /// Finds a binary of the workspace beside the running test.

@@ -2,6 +2,7 @@
 
 use owo_colors::OwoColorize;
 use serde_json::{Map, Value, json};
+use toolyard_core::fill::{Argument, Source};
 use toolyard_core::route::{self, Candidate, Decision, Signal, Verdict};
 use toolyard_core::tool::clean;
 
@@ -11,6 +12,8 @@ use crate::tools;
 
 /// What adds less than this to a score is no reason.
 const WORTH_SAYING: f32 = 0.1;
+/// Characters of a value.
+const MOST_CHARS: usize = 80;
 /// Signals that are named for one tool.
 const MOST: usize = 5;
 
@@ -36,8 +39,12 @@ pub(super) fn words(way: &Way<'_>) -> String {
         ),
         ("decision", verdict(decision, way.config.routing.confidence_threshold)),
     ];
-    let rows = about.map(|(name, said)| vec![Cell::new(name).add_attribute(Attribute::Dim), Cell::new(said)]);
-    let mut text = output::grid(Layout::default(), rows.into()) + "\n";
+    let found = way.sources.iter().map(|it| ("argument", argument(it)));
+    let rows = about
+        .into_iter()
+        .chain(found)
+        .map(|(name, said)| vec![Cell::new(name).add_attribute(Attribute::Dim), Cell::new(said)]);
+    let mut text = output::grid(Layout::default(), rows.collect()) + "\n";
     if decision.candidates.is_empty() {
         return text + "\nNo tool shares anything with it.\n";
     }
@@ -101,6 +108,35 @@ pub(super) fn round(value: f64) -> Value {
 
 fn language(intent: &route::Intent) -> String {
     json!(intent.language).as_str().unwrap_or_default().to_owned()
+}
+
+/// Returns values and where they come from, one in a line.
+pub(super) fn arguments(found: &[Argument]) -> String {
+    found.iter().map(|it| format!("  {}\n", argument(it))).collect()
+}
+
+fn argument(it: &Argument) -> String {
+    let said = format!("{} = {} ({})", it.name, shown(&it.value), origin(it.source));
+    clean(&said).replace('\n', " ")
+}
+
+/// Where a value comes from, for people.
+fn origin(source: Source) -> &'static str {
+    match source {
+        Source::Given => "given",
+        Source::Text => "from the words",
+        Source::Implied => "meant by the words",
+        Source::Earlier => "from an earlier result",
+        Source::Default => "the default",
+        Source::Model => "found in the words by the language model",
+    }
+}
+
+/// A value without what would fill the screen.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    let short: String = text.chars().take(MOST_CHARS).collect();
+    if short.len() < text.len() { short + "…" } else { short }
 }
 
 fn verdict(decision: &Decision, threshold: f64) -> String {

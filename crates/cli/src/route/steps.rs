@@ -32,10 +32,10 @@ pub(super) async fn run(
         Planned::Whole => None,
         Planned::Unsure(doubt) => Some(unsure(common, snapshot, &doubt)),
         Planned::Incomplete(lack) => Some(incomplete(common, snapshot, &lack)),
-        Planned::Ready(prospect) if asked.dry_run => Some(show(common, &prospect)),
+        Planned::Ready(prospect) if asked.dry_run => Some(show(common, asked, &prospect)),
         Planned::Ready(prospect) => {
             if asked.explain && !common.json {
-                anstream::eprintln!("{}", prospect.plan.render());
+                anstream::eprintln!("{}{}", prospect.plan.render(), explain::arguments(&prospect.found));
             }
             let answering = if asked.yes { Answering::Yes } else { Answering::Person };
             match hub.begin(prospect.plan).await {
@@ -56,17 +56,22 @@ fn given(asked: &Route) -> Result<Map<String, Value>, Failure> {
     Ok(pairs.map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
-fn show(common: &Common, prospect: &Prospect) -> Result<(), Failure> {
-    let Prospect { plan, confidence, .. } = prospect;
+fn show(common: &Common, asked: &Route, prospect: &Prospect) -> Result<(), Failure> {
+    let Prospect { plan, confidence, found, .. } = prospect;
     if common.json {
         let confidence = explain::round(*confidence);
         let steps = plan.steps().len();
-        return Ok(output::json(&json!({
+        let mut shown = json!({
             "verdict": "act", "ran": false, "confidence": confidence, "workflowSteps": steps,
             "estimateMs": plan.estimate_ms(), "plan": plan,
-        }))?);
+        });
+        if asked.explain {
+            shown["argumentSources"] = json!(found);
+        }
+        return Ok(output::json(&shown)?);
     }
-    Ok(output::text(&format!("{}({:.0}% sure)", plan.render(), confidence * 100.0))?)
+    let sources = if asked.explain { explain::arguments(found) } else { String::new() };
+    Ok(output::text(&format!("{}{sources}({:.0}% sure)", plan.render(), confidence * 100.0))?)
 }
 
 fn unsure(common: &Common, snapshot: &Snapshot, doubt: &Doubt) -> Result<(), Failure> {

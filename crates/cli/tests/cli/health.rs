@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
+use testkit::{Oracle, Saying};
+
 use crate::place::Place;
 
 const MIXED: &str = r#"{ "mcpServers": {
@@ -239,4 +241,43 @@ fn login_is_only_where_there_is_one() {
         [exit 2]
         "
     );
+}
+
+#[test]
+fn r9_doctor_says_whether_language_models_answer() {
+    let ready = Oracle::start([Saying::Json(serde_json::json!({"ready": true}))]);
+    let loose = Oracle::start([Saying::Text("Yes, I am!".to_owned())]);
+    let doctor = |arguments: &str, toolset: &str| {
+        let place = Place::with(&format!(
+            r#"{{ "mcpServers": {{}}, "routing": {{ "arguments": {arguments} }}, "toolset": {toolset} }}"#
+        ));
+        let (found, exit) = place.json(&["doctor", "--json"]);
+        assert_eq!((exit, &found["ok"]), (0, &true.into()), "everything works without them: {found}");
+        let seen = place.run(&["doctor"]);
+        seen.lines()
+            .skip_while(|line| *line != "language models")
+            .take_while(|it| !it.contains("in order"))
+            .fold(String::new(), |all, line| all + line + "\n")
+    };
+    let model = |url: &str| format!(r#"{{ "model": "{url}", "timeoutMs": 60000 }}"#);
+    insta::assert_snapshot!(doctor(&model(&ready.openai()), &model(&loose.ollama())), @"
+    language models
+      ok  `small` of `routing.arguments.model` answers
+      note  `small` does not keep to a JSON schema; meanwhile words decide alone
+          fix: see whether its service runs and has the model, or correct `model` and `apiKey` in `toolset`
+    ");
+    let away = model("http://127.0.0.1:9/v1/chat/completions#small");
+    let found = doctor(&away, "{}");
+    assert!(
+        found.contains("note  `small` cannot be reached: ") && found.contains("`routing.arguments`"),
+        "{found}"
+    );
+    let silent = Oracle::start([Saying::Silence]);
+    let hasty = format!(r#"{{ "model": "{}", "timeoutMs": 50 }}"#, silent.ollama());
+    insta::assert_snapshot!(doctor(&hasty, "{}"), @"
+    language models
+      note  `small` did not answer within 50ms; meanwhile words decide alone
+          fix: raise `routing.arguments.timeoutMs`, or see whether its service is busy
+    ");
+    insta::assert_snapshot!(doctor("{}", "{}"), @"");
 }

@@ -1,5 +1,7 @@
 //! A wish in plain words, on the command line.
 
+use testkit::{Oracle, Saying};
+
 use crate::place::Place;
 
 /// Acts on nearly everything, so that what is tested does not depend on fitted numbers.
@@ -156,4 +158,82 @@ fn masked(text: &str) -> String {
         masked += part;
     }
     masked
+}
+
+/// A server whose tool needs more than words say, with a model that finds it.
+fn advised(model: &str) -> Place {
+    Place::with(&format!(
+        r#"{{ "mcpServers": {{ "good": {{ "command": "FAULT" }} }}, "routing": {{ "confidenceThreshold": 0.01,
+            "arguments": {{ "model": "{model}", "apiKey": "${{ORACLE_KEY:-sk-oracle}}", "timeoutMs": 120000 }} }} }}"#
+    ))
+}
+
+#[test]
+fn r9_a_model_finds_what_words_did_not_give_and_the_explanation_says_so() {
+    let oracle = Oracle::start([Saying::Json(serde_json::json!({"text": "parrot", "a": 1}))]);
+    for model in [oracle.openai(), oracle.ollama()] {
+        let place = advised(&model);
+        let wish = ["route", "repeat a text", "like a parrot"];
+        let ran = place.run(&wish);
+        assert_eq!(ran, "parrot\n[stderr]\nRunning good__echo text=parrot\n[exit 0]", "{ran}");
+        let (told, exit) = place.json(&[&wish[..], &["--explain", "--dry-run", "--json"]].concat());
+        assert_eq!((exit, &told["arguments"]), (0, &serde_json::json!({"text": "parrot"})), "{told}");
+        assert_eq!(told["argumentSources"][0]["source"], "model", "{told}");
+        let seen = place.run(&[&wish[..], &["--explain", "--dry-run"]].concat());
+        assert!(seen.contains("text = \"parrot\" (found in the words by the language model)"), "{seen}");
+    }
+    assert_eq!(oracle.pleas()[0].authorization, "Bearer sk-oracle");
+}
+
+#[test]
+fn r9_without_an_answer_of_the_model_the_person_is_asked() {
+    for saying in [Saying::Json(serde_json::json!({"text": "albatross"})), Saying::Status(503)] {
+        let oracle = Oracle::start([saying.clone()]);
+        let place = advised(&oracle.ollama());
+        let (told, exit) = {
+            let output = place.output(&["route", "repeat a text", "--json"]);
+            let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            (told, output.status.code().unwrap())
+        };
+        assert_eq!((exit, &told["missing"]), (3, &serde_json::json!(["text"])), "{saying:?}: {told}");
+        assert_eq!(oracle.pleas().len(), 1);
+    }
+}
+
+/// A server whose tool wants a unit that its schema does not require; it says which arguments it got.
+const PICKY: &str = r#"while IFS= read -r line; do
+id=${line#*'"id":'}
+id=${id%%,*}
+say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+case "$line" in
+*'"method":"initialize"'*) say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}' ;;
+*'"method":"tools/list"'*) say '"result":{"tools":[{"name":"set_warmth","description":"Sets how warm a room is","inputSchema":{"type":"object","required":["room"],"properties":{"room":{"type":"string"},"unit":{"enum":["celsius","kelvin"]}}}}]}' ;;
+*'"unit":"kelvin"'*) say '"result":{"content":[{"type":"text","text":"warm"}]}' ;;
+*'"method":"tools/call"'*) say '"error":{"code":-32602,"message":"the unit is missing"}' ;;
+*'"id":'*) say '"error":{"code":-32601,"message":"no"}' ;;
+esac
+done"#;
+
+#[test]
+fn r9_arguments_that_a_server_refuses_are_mended_once() {
+    let oracle = Oracle::start([Saying::Json(serde_json::json!({"unit": "kelvin"}))]);
+    let place = Place::new();
+    place.write("desk/picky.sh", PICKY);
+    let script = place.path("desk/picky.sh");
+    place.configure(&format!(
+        r#"{{ "mcpServers": {{ "picky": {{ "command": "sh", "args": [{script:?}] }} }}, "routing": {{
+            "confidenceThreshold": 0.01, "arguments": {{ "model": "{}", "timeoutMs": 120000 }} }} }}"#,
+        oracle.openai()
+    ));
+    let wish = ["route", "set how warm the room is, for physicists", "--arg", "room=attic"];
+    insta::assert_snapshot!(place.run(&wish), @"
+    warm
+    [stderr]
+    Running picky__set_warmth room=attic
+    Running picky__set_warmth room=attic unit=kelvin
+    [exit 0]
+    ");
+    let plea = oracle.pleas().remove(0);
+    assert_eq!(plea.data()["refusal"], "the unit is missing");
+    assert_eq!(plea.schema()["required"], serde_json::json!(["unit"]), "what was given stays: {plea:?}");
 }

@@ -21,6 +21,7 @@ mod shelf; //       servers with the tools that a test lists
 mod desk; //        the 75 tools of the seed
 mod routed; //      from plain words to a call
 mod asked; //       questions of the hub itself
+mod advised; //     arguments that a language model finds
 mod guarded; //     what happens before and after a call
 mod decided; //     what decisions depend on
 mod played; //      the examples and plans of the seed

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::client::Client;
-use testkit::{processes, servers, wait_until};
+use testkit::{Oracle, Saying, processes, servers, wait_until};
 
 use crate::fleet::{START, real};
 use crate::raw;
@@ -424,35 +424,24 @@ async fn s7_words_activate_a_skill_where_the_settings_say_so() {
     assert!(listed(&client).await.contains(&"life__query_tasks".to_owned()));
 }
 
-/// A chat endpoint that gives one answer, or none.
-async fn model(answer: Option<&'static str>) -> String {
-    use axum::routing::post;
-    let said = move || async move {
-        match answer {
-            Some(content) => {
-                json!({"choices": [{"message": {"role": "assistant", "content": content}}]}).to_string()
-            }
-            None => std::future::pending().await,
-        }
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1/chat/completions#small", listener.local_addr().unwrap());
-    let app = axum::Router::new().route("/v1/chat/completions", post(said));
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    url
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn d7_a_small_model_chooses_domains_and_words_do_where_it_fails() {
-    let right = model(Some("[\"ideas\", \"goals\"]")).await;
-    let wrong = model(Some("I think you mean cooking.")).await;
-    let silent = model(None).await;
+    let right = Oracle::start([Saying::Json(json!({"domains": ["ideas", "goals"]}))]);
+    let lax = Oracle::start([Saying::Text("Sure: [\"ideas\", \"goals\"].".to_owned())]);
+    let wrong = Oracle::start([Saying::Text("I think you mean cooking.".to_owned())]);
+    let silent = Oracle::start([Saying::Silence]);
     let patient = 30_000;
-    for (url, expected, patience) in
-        [(&right, "ideas+goals", patient), (&wrong, "reminders", patient), (&silent, "reminders", 50)]
-    {
+    for (url, expected, patience) in [
+        (right.openai(), "ideas+goals", patient),
+        (lax.ollama(), "ideas+goals", patient),
+        (wrong.openai(), "reminders", patient),
+        (silent.openai(), "reminders", 50),
+    ] {
         let yard = living(json!({"toolset": {"model": url, "timeoutMs": patience}})).await;
         let turns = tokio::task::spawn_blocking(move || played(&yard, &["add a reminder for tomorrow"]));
         assert_eq!(turns.await.unwrap()[0].0, expected, "{url}");
     }
+    let plea = right.pleas().remove(0);
+    let names = &plea.schema()["properties"]["domains"]["items"]["enum"];
+    assert!(names.as_array().unwrap().contains(&json!("ideas")), "{names}");
 }

@@ -26,8 +26,12 @@ pub fn alike(a: &Value, b: &Value) -> bool {
 }
 
 fn plain(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    fold(&text).to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+    value.as_str().map_or_else(|| value.to_string(), plain_text)
+}
+
+/// Returns a text without what differs in case, space and accents.
+pub(super) fn plain_text(text: &str) -> String {
+    fold(text).to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Reads a text that is a date or a time and nothing else.

@@ -166,7 +166,7 @@ impl Gathering<'_> {
             let is_torn = is_torn(written, &page.text[bytes.end..]);
             if self.fits_format(written)
                 && !is_torn
-                && !self.is_said_of_tool(tokens)
+                && !is_said_of_tool(self.form, self.field, page, tokens)
                 && !self.is_dated(tokens)
             {
                 self.keep(json!(written), tokens.clone(), bytes, How::Words);
@@ -208,24 +208,6 @@ impl Gathering<'_> {
         let wants = matches!(self.field.format, Some(Format::Date | Format::DateTime | Format::Time));
         wants
             && self.page.moments.iter().any(|it| it.tokens.start < tokens.end && tokens.start < it.tokens.end)
-    }
-
-    /// Words of the tool's own name say which tool is meant, and those of the field's name that it is meant: `a text`
-    /// is no text.
-    fn is_said_of_tool(&self, tokens: &Range<usize>) -> bool {
-        let is_own = |at: usize| match self.page.roles[at] {
-            Role::Mark | Role::Small => true,
-            role @ (Role::Verb | Role::Word) => {
-                let token = &self.page.tokens[at];
-                let own = if role == Role::Verb { &self.form.about } else { &self.form.names };
-                // Of a name such as `data-platform-ci` the term is but the first part.
-                let is_plain = token.lower.chars().all(char::is_alphabetic);
-                let is_own = own.contains(&token.term) || self.field.names.contains(&token.term);
-                is_plain && is_own && (token.is_start || !token.is_capital)
-            }
-            Role::Digits => false,
-        };
-        tokens.clone().all(is_own)
     }
 
     /// A field for addresses takes nothing else, whether or not its schema says so.
@@ -312,13 +294,7 @@ impl Gathering<'_> {
     }
 
     fn flags(&mut self) {
-        // A word has to speak of it, and not only of the tool.
-        let is_said = |term: &String| {
-            let is_there =
-                self.page.tokens.iter().any(|it| it.term == *term) || self.page.english.contains(term);
-            is_there && !self.form.about.contains(term)
-        };
-        if !self.field.is_required && !self.field.names.iter().chain(&self.field.words).any(is_said) {
+        if !self.field.is_required && !is_spoken_of(self.form, self.field, self.page) {
             return;
         }
         self.keep(json!(true), 0..0, 0..0, How::Flag);
@@ -469,6 +445,33 @@ fn is_torn(written: &str, behind: &str) -> bool {
         '}' => written.matches('{').count() > written.matches('}').count(),
         _ => false,
     }
+}
+
+/// Words of the tool's own name say which tool is meant, and those of the field's name that it is meant: `a text`
+/// is no text.
+pub(super) fn is_said_of_tool(form: &Form, field: &Field, page: &Page<'_>, tokens: &Range<usize>) -> bool {
+    let is_own = |at: usize| match page.roles[at] {
+        Role::Mark | Role::Small => true,
+        role @ (Role::Verb | Role::Word) => {
+            let token = &page.tokens[at];
+            let own = if role == Role::Verb { &form.about } else { &form.names };
+            // Of a name such as `data-platform-ci` the term is but the first part.
+            let is_plain = token.lower.chars().all(char::is_alphabetic);
+            let is_own = own.contains(&token.term) || field.names.contains(&token.term);
+            is_plain && is_own && (token.is_start || !token.is_capital)
+        }
+        Role::Digits => false,
+    };
+    tokens.clone().all(is_own)
+}
+
+/// Whether a word of a request speaks of a field, and not only of its tool.
+pub(super) fn is_spoken_of(form: &Form, field: &Field, page: &Page<'_>) -> bool {
+    let is_said = |term: &String| {
+        let is_there = page.tokens.iter().any(|it| it.term == *term) || page.english.contains(term);
+        is_there && !form.about.contains(term)
+    };
+    field.names.iter().chain(&field.words).any(is_said)
 }
 
 fn matches<'t>(tokens: &'t [Token], wanted: &[String], form: impl Fn(&'t Token) -> &'t String) -> bool {

@@ -1,11 +1,11 @@
 //! A tool's input schema as a form: the fields that can be filled in, however deep they lie.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Missing, check};
 use crate::text::{each_term, terms};
-use crate::tool::Tool;
 use crate::tool::json::{Members, nesting};
+use crate::tool::{Tool, clean};
 
 /// A tool's input schema, read for being filled in.
 #[derive(Clone, Debug)]
@@ -83,6 +83,8 @@ const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
 const PLACES: [&str; 9] =
     ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
 const MAX_ABOUT_TERMS: usize = 80;
+/// Characters of a description that are shown.
+const MAX_TOLD: usize = 500;
 /// A list of choices that is longer is looked at this far.
 const MAX_CHOICES: usize = 400;
 
@@ -156,6 +158,36 @@ impl Form {
         self.property(name)
     }
 
+    /// Returns a schema for some of the parameters alone, each of which may be `null`.
+    ///
+    /// What is said about them is made safe to show and cut; a value is still judged by the whole schema.
+    pub(super) fn part(&self, names: &[&str]) -> Value {
+        let mut properties = Map::new();
+        for name in names {
+            let own = self.property(name).map_or_else(|| Value::Object(Map::new()), told);
+            properties.insert((*name).to_owned(), json!({ "anyOf": [own, { "type": "null" }] }));
+        }
+        let mut part = json!({
+            "type": "object", "properties": properties, "required": names, "additionalProperties": false,
+        });
+        for key in ["$defs", "definitions"] {
+            let is_used = part.to_string().contains(&format!("\"#/{key}/"));
+            if let Some(definitions) = self.schema.get(key).filter(|_| is_used) {
+                part[key] = told(definitions);
+            }
+        }
+        part
+    }
+
+    /// Returns the values that the schema of a parameter itself names: choices, constants, defaults.
+    pub(super) fn literals(&self, name: &str) -> Vec<&Value> {
+        let mut found = Vec::new();
+        if let Some(property) = self.property(name) {
+            gather_literals(&self.schema, property, MAX_DEPTH * 2, &mut found);
+        }
+        found
+    }
+
     fn property(&self, name: &str) -> Option<&Value> {
         check::resolved(&self.schema, &self.schema).get("properties")?.get(name)
     }
@@ -221,6 +253,39 @@ impl Field {
     /// The last word of its name, which says what it is.
     pub(super) fn head(&self) -> &str {
         self.names.last().map_or("", String::as_str)
+    }
+}
+
+/// A schema as it is shown to somebody who reads it: without long texts, and without what leads elsewhere.
+fn told(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let is_near =
+                |target: &str| target.starts_with("#/$defs/") || target.starts_with("#/definitions/");
+            let leads_away = |key: &str, value: &Value| key == "$ref" && !value.as_str().is_some_and(is_near);
+            let shown = members.iter().filter(|(key, value)| !leads_away(key, value));
+            let shown = shown.map(|(key, value)| {
+                let text = value.as_str().filter(|_| matches!(key.as_str(), "description" | "title"));
+                let cut = |text: &str| Value::String(clean(text).chars().take(MAX_TOLD).collect());
+                (key.clone(), text.map_or_else(|| told(value), cut))
+            });
+            Value::Object(shown.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(told).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
+    }
+}
+
+fn gather_literals<'a>(root: &'a Value, schema: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    let schema = check::resolved(root, schema);
+    found.extend(schema.get("enum").and_then(Value::as_array).into_iter().flatten());
+    found.extend(["const", "default"].iter().filter_map(|key| schema.get(key)));
+    let listed =
+        ["anyOf", "oneOf", "allOf", "prefixItems"].iter().filter_map(|key| schema.get(key)?.as_array());
+    let named = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    for inner in listed.flatten().chain(named).chain(schema.get("items")) {
+        gather_literals(root, inner, depth, found);
     }
 }
 

@@ -492,7 +492,7 @@ pub(super) fn loose(when: &When, field: &Field) -> Option<String> {
     }
 }
 
-fn zone(offset: i32) -> String {
+pub(super) fn zone(offset: i32) -> String {
     if offset == 0 {
         return "Z".to_owned();
     }

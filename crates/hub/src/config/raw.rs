@@ -340,6 +340,8 @@ pub(super) struct RawRouting {
     pub(super) cache_ttl: Option<u64>,
     /// Finding tools by meaning.
     pub(super) semantic_search: Option<RawSemanticSearch>,
+    /// A language model that finds arguments which words alone did not give.
+    pub(super) arguments: Option<RawArguments>,
     /// Asking back.
     pub(super) clarification: Option<RawClarification>,
     /// Time budgets and measurements.
@@ -374,6 +376,23 @@ pub(super) struct RawSemanticSearch {
     /// How alike request and tool must be, as a share of how alike the nearest tool is; all count by default.
     #[schemars(range(min = 0, max = 1))]
     pub(super) similarity_threshold: Option<f64>,
+}
+
+/// A language model that finds arguments which words alone did not give.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "Arguments")]
+pub(super) struct RawArguments {
+    /// "ollama:MODEL", or the URL of a chat endpoint with "#MODEL" at its end; none by default.
+    #[schemars(length(min = 1))]
+    pub(super) model: Option<String>,
+    /// The key that the chat endpoint wants to see.
+    #[schemars(length(min = 1))]
+    pub(super) api_key: Option<String>,
+    /// Milliseconds that the model may take before the person is asked; 10000 by default.
+    #[schemars(range(min = 1, max = 600_000))]
+    pub(super) timeout_ms: Option<u64>,
 }
 
 /// Asking back.

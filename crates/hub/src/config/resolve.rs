@@ -14,18 +14,21 @@ use super::check::shortened;
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
-    RawAudit, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance, RawPolicy, RawProfile,
-    RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills, RawStance,
-    RawStore, RawSurface, RawToolset, Tier,
+    RawArguments, RawAudit, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance, RawPolicy,
+    RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills,
+    RawStance, RawStore, RawSurface, RawToolset, Tier,
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Audit, Clarification, Config, Folders, METADATA, Model, Performance, Policy, Profile, Ranking, Routing,
-    Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset, WORKFLOWS, beside,
+    Audit, Clarification, Config, Folders, LanguageModel, METADATA, Model, Performance, Policy, Profile,
+    Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset,
+    WORKFLOWS, beside,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
 const BUILTIN_MODELS: [&str; 3] = ["builtin", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
+/// How long a model may take to find arguments before the person is asked.
+const ADVISING: Duration = Duration::from_secs(10);
 /// Where Ollama listens unless somebody changed it.
 const OLLAMA: &str = "http://127.0.0.1:11434/api/embed";
 
@@ -136,9 +139,16 @@ impl<'n> Resolving<'_, 'n, '_> {
             cache_size: raw.cache_size.unwrap_or(standard.cache_size),
             cache_ttl: raw.cache_ttl.map_or(standard.cache_ttl, Duration::from_secs),
             semantic_search: self.semantic_search(raw.semantic_search.unwrap_or_default()),
+            adviser: self.adviser(raw.arguments.unwrap_or_default()),
             clarification: clarification(&raw.clarification.unwrap_or_default()),
             performance: performance(&raw.performance.unwrap_or_default()),
         }
+    }
+
+    fn adviser(&mut self, raw: RawArguments) -> Option<LanguageModel> {
+        let timeout = raw.timeout_ms.map_or(ADVISING, Duration::from_millis);
+        let at = self.at(&["routing", "arguments", "model"]);
+        LanguageModel::read(&raw.model?, (raw.api_key, timeout), ("routing.arguments.model", at), self.report)
     }
 
     fn semantic_search(&mut self, raw: RawSemanticSearch) -> SemanticSearch {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Auth, Chooser, Model, Serve, Transport};
+use super::{Auth, LanguageModel, Model, Serve, Transport};
 
 /// Stands for a value that must not be shown.
 struct Hidden;
@@ -95,9 +95,9 @@ impl fmt::Debug for Model {
     }
 }
 
-impl fmt::Debug for Chooser {
+impl fmt::Debug for LanguageModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chooser")
+        f.debug_struct("LanguageModel")
             .field("url", &Endpoint(&self.url))
             .field("name", &self.name)
             .field("key", &self.key.as_ref().map(|_| Hidden))

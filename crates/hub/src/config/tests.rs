@@ -272,6 +272,7 @@ fn r14_every_key_of_the_routing_block_does_something() {
         "confidenceThreshold": 0.5, "maxCandidates": 9, "enableMultiTool": false, "enableCaching": false,
         "cacheSize": 10, "cacheTTL": 60,
         "semanticSearch": { "enabled": false, "model": "./weights", "similarityThreshold": 0.5 },
+        "arguments": { "model": "ollama:qwen3:4b", "apiKey": "${TOKEN}", "timeoutMs": 900 },
         "clarification": { "enabled": false, "showAlternatives": 2, "explainReasoning": false },
         "performance": { "maxRoutingTime": 50, "timeoutMs": 700, "enableMetrics": false } },
         "mcpServers": { "a": { "command": "a" }, "b": { "command": "b", "timeout": 8000 } } }"#;
@@ -294,6 +295,16 @@ fn r14_every_key_of_the_routing_block_does_something() {
                 0.5,
             ),
         },
+        adviser: Some(
+            LanguageModel {
+                url: http://127.0.0.1:11434/…,
+                name: "qwen3:4b",
+                key: Some(
+                    …,
+                ),
+                timeout: 900ms,
+            },
+        ),
         clarification: Clarification {
             enabled: false,
             show_alternatives: 2,
@@ -306,6 +317,7 @@ fn r14_every_key_of_the_routing_block_does_something() {
         },
     }
     "#);
+    assert_eq!(config.routing.adviser.as_ref().and_then(|it| it.key.as_deref()), Some("s3cret"));
     assert_eq!(config.servers["a"].limits.call, Duration::from_millis(700));
     assert_eq!(config.servers["b"].limits.call, Duration::from_millis(8000));
 }

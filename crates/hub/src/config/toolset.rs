@@ -1,10 +1,11 @@
 //! What conversations are given, as the settings say it.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use toolyard_core::session::Caps;
 use toolyard_core::tool::{Parameters, clean};
+
+use super::LanguageModel;
 
 /// What conversations are given on the surface `toolset`.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,7 @@ pub struct Toolset {
     /// Which parameters are listed.
     pub parameters: Parameters,
     /// What says which domains a message is about; the router does when `None`.
-    pub chooser: Option<Chooser>,
+    pub chooser: Option<LanguageModel>,
 }
 
 impl Default for Toolset {
@@ -46,19 +47,6 @@ pub enum Activating {
     Asked,
     /// Words that a skill is for do as well.
     Automatic,
-}
-
-/// A language model that says which domains a message is about.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Chooser {
-    /// Where messages are sent.
-    pub url: String,
-    /// The model that is asked for.
-    pub name: String,
-    /// The key that is shown.
-    pub key: Option<String>,
-    /// How long it may take; after that words decide.
-    pub timeout: Duration,
 }
 
 /// A set of tools with instructions, loaded on demand.

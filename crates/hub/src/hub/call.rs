@@ -29,7 +29,9 @@ const OTHERS: usize = 3;
 /// Why a call has no result of its tool.
 #[derive(Clone, Debug)]
 pub(crate) enum Trouble {
-    /// It makes no sense, or the configuration or the server forbids it.
+    /// The configuration forbids it.
+    Denied(ErrorObject),
+    /// It makes no sense, or the server forbids it.
     Refused(ErrorObject),
     /// Not now: too many calls, or a server that is left alone for a while.
     Held(String),
@@ -106,7 +108,7 @@ impl Hub {
     ) -> Result<Box<RawValue>, ErrorObject> {
         match self.carry_out(snapshot, (tool, ruling), params, caller).await {
             Ok(result) => Ok(result),
-            Err(Trouble::Refused(error)) => Err(error),
+            Err(Trouble::Denied(error) | Trouble::Refused(error)) => Err(error),
             Err(Trouble::Held(why)) => Ok(failed_call(&self.with_others(snapshot, tool, &why))),
             Err(Trouble::Failed(failure)) => Ok(failed_call(&self.with_advice(snapshot, tool, &failure))),
         }
@@ -145,7 +147,7 @@ impl Hub {
             Err(Stop::Failed(_)) => Fate::Unreachable,
         });
         outcome.map_err(|stop| match stop {
-            Stop::Denied(refusal) => Trouble::Refused(ErrorObject::invalid_params(refusal.to_string())),
+            Stop::Denied(refusal) => Trouble::Denied(ErrorObject::invalid_params(refusal.to_string())),
             Stop::Held(refusal) => Trouble::Held(refusal.to_string()),
             Stop::Failed(Failure::Refused(error)) => Trouble::Refused(error),
             Stop::Failed(failure) => Trouble::Failed(failure),
@@ -397,4 +399,20 @@ pub(crate) fn is_error(result: &RawValue) -> bool {
     // The text is searched first because results may be large and failures are rare.
     result.get().contains("\"isError\"")
         && Fields::parse(Some(result)).is_ok_and(|fields| fields.read("isError") == Some(true))
+}
+
+/// Returns the text of a result.
+pub(crate) fn text_of(result: &RawValue) -> String {
+    let blocks: Vec<Box<RawValue>> =
+        Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
+    texts(&blocks).join("\n")
+}
+
+/// Returns the texts among the blocks of a result.
+pub(crate) fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
+    let text = |block: &RawValue| {
+        let block = Fields::parse(Some(block)).ok()?;
+        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
+    };
+    blocks.iter().filter_map(|block| text(block)).collect()
 }

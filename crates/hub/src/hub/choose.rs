@@ -2,102 +2,54 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use toolyard_core::domain::DOMAIN;
 use toolyard_core::session::{Meant, Registry};
 
 use super::Hub;
-use crate::config::Chooser;
+use crate::chat::{self, Turn};
+use crate::config::LanguageModel;
 
-/// Bytes of an answer that are read.
-const MOST_BYTES: usize = 256 * 1024;
 /// Domains that are described to the model.
 const MOST_DOMAINS: usize = 200;
 /// Tools that are named for each domain.
 const NAMED_TOOLS: usize = 6;
 
-/// What services answer: Ollama with `message`, others with `choices`.
-#[derive(Deserialize)]
-struct Answer {
-    message: Option<Spoken>,
-    #[serde(default)]
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Spoken,
-}
-
-#[derive(Deserialize)]
-struct Spoken {
-    #[serde(default)]
-    content: String,
-}
-
 impl Hub {
     /// Asks the configured model; an error says why it did not help.
     pub(super) async fn chosen(
         &self,
-        chooser: &Chooser,
+        chooser: &LanguageModel,
         registry: &Registry,
         message: &str,
     ) -> Result<Vec<Meant>, String> {
-        let said = tokio::time::timeout(chooser.timeout, self.ask_chooser(chooser, registry, message));
-        let said = said
-            .await
-            .map_err(|_| format!("`{}` did not answer within {:?}", chooser.name, chooser.timeout))??;
+        let turns = [Turn::Rules(prompt(registry)), Turn::Question(message.to_owned())];
+        let schema = schema(registry);
+        let asked = chat::ask(&self.around.http, chooser, &turns, (&schema, chooser.timeout));
+        let said = asked.await.map_err(|err| err.to_string())?;
         read(registry, &said).ok_or_else(|| format!("`{}` named no domain that exists", chooser.name))
     }
+}
 
-    async fn ask_chooser(
-        &self,
-        chooser: &Chooser,
-        registry: &Registry,
-        message: &str,
-    ) -> Result<String, String> {
-        let body = json!({
-            "model": chooser.name,
-            "messages": [
-                { "role": "system", "content": prompt(registry) },
-                { "role": "user", "content": message },
-            ],
-            "stream": false,
-            "temperature": 0,
-        });
-        let request = self.around.http.post(&chooser.url);
-        let mut request =
-            request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.to_string());
-        if let Some(key) = &chooser.key {
-            request = request.bearer_auth(key);
-        }
-        let failed =
-            |err: reqwest::Error| format!("`{}` cannot be reached: {}", chooser.name, err.without_url());
-        let response = request.send().await.map_err(failed)?;
-        let status = response.status();
-        let (mut bytes, mut stream) = (Vec::new(), response.bytes_stream());
-        while let Some(chunk) = stream.next().await {
-            bytes.extend_from_slice(&chunk.map_err(failed)?);
-            if bytes.len() > MOST_BYTES {
-                return Err(format!("`{}` answers without end", chooser.name));
-            }
-        }
-        if !status.is_success() {
-            return Err(format!("`{}` answers HTTP {}", chooser.name, status.as_u16()));
-        }
-        let answer: Answer = serde_json::from_slice(&bytes)
-            .map_err(|_| format!("`{}` answers with something else than a message", chooser.name))?;
-        let said = answer.message.or_else(|| answer.choices.into_iter().next().map(|it| it.message));
-        Ok(said.map(|said| said.content).unwrap_or_default())
-    }
+/// The form of an answer.
+fn schema(registry: &Registry) -> Value {
+    let names: Vec<&str> = names(registry).collect();
+    json!({
+        "type": "object",
+        "properties": { "domains": { "type": "array", "items": { "type": "string", "enum": names } } },
+        "required": ["domains"],
+        "additionalProperties": false,
+    })
+}
+
+fn names(registry: &Registry) -> impl Iterator<Item = &str> {
+    registry.domains().into_iter().take(MOST_DOMAINS).map(|domain| domain.trim_start_matches(DOMAIN))
 }
 
 fn prompt(registry: &Registry) -> String {
     let mut text =
-        "Which domains is the message of the user about? Answer with a JSON list of their names, in the \
-                    order in which the message mentions them; [] when it is about none. The domains:\n"
+        "Which domains is the message of the user about? Answer with JSON: {\"domains\": […]}, their names in the \
+                    order in which the message mentions them; an empty list when it is about none. The domains:\n"
             .to_owned();
     for domain in registry.domains().into_iter().take(MOST_DOMAINS) {
         let tools: Vec<&str> =
@@ -145,6 +97,8 @@ mod tests {
                 .map(|found| found.iter().map(|it| it.domain.to_string()).collect::<Vec<_>>())
         };
         assert_eq!(read(r#"Sure: ["tasks", "domain:goals"]."#).unwrap(), ["domain:tasks", "domain:goals"]);
+        assert_eq!(read(r#"{"domains": ["goals"]}"#).unwrap(), ["domain:goals"]);
+        assert_eq!(schema(&registry)["properties"]["domains"]["items"]["enum"], json!(["goals", "tasks"]));
         assert_eq!(read("[]").unwrap(), [""; 0]);
         assert_eq!(read(r#"["cooking"]"#), None);
         assert_eq!(read("tasks"), None);

@@ -238,7 +238,7 @@ impl Hub {
             Err(Trouble::Refused(error)) if error.code == ErrorObject::INTERNAL => {
                 Outcome::ToolFailed(error.message)
             }
-            Err(Trouble::Refused(error)) => Outcome::Refused(error.message),
+            Err(Trouble::Denied(error) | Trouble::Refused(error)) => Outcome::Refused(error.message),
             Err(Trouble::Held(why)) => Outcome::NotSent(why),
             Err(Trouble::Failed(failure)) => unanswered(&failure),
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolyard_core::fill::{self, Form, Missing, Now, Wish};
-use toolyard_core::plan::{self, Choice, Duty, Plan, Splitting};
+use toolyard_core::fill::{self, Argument, Form, Missing, Now, Wish};
+use toolyard_core::plan::{self, Choice, Duty, Input, Plan, Splitting, Step};
 use toolyard_core::route::{Candidate, Decision, Intent};
 use toolyard_core::task::{Clause, Each, StandIn, clauses, stand_ins};
 use toolyard_core::tool::{Effect, Tool};
@@ -75,6 +75,8 @@ pub struct Prospect {
     pub confidence: f64,
     /// The steps of whose results one thing is meant.
     pub single: Vec<String>,
+    /// The values that were found for it, named after step and parameter.
+    pub found: Vec<Argument>,
 }
 
 /// A call that was never measured takes this long.
@@ -108,7 +110,7 @@ impl Hub {
         let least = weakest.map_or(0.0, |at| sureness(chosen[at]));
         match chosen.iter().copied().collect::<Option<Vec<Choice>>>() {
             Some(choices) if least >= WEAKEST * threshold && together(&choices) >= threshold => {
-                self.draw(snapshot, errand, &settled, &choices)
+                self.draw(snapshot, errand, &settled, &choices).await
             }
             _ => {
                 let at = weakest.unwrap_or_default();
@@ -132,7 +134,7 @@ impl Hub {
         decisions
     }
 
-    fn draw(
+    async fn draw(
         &self,
         snapshot: &Snapshot,
         errand: &Errand<'_>,
@@ -146,11 +148,15 @@ impl Hub {
         let inverses: Vec<Option<(&Tool, Form)>> =
             choices.iter().map(|choice| inverse(choice).map(form)).collect();
         let now = now();
-        let duty = |at: usize| {
+        let mut fillings: Vec<fill::Filling> = clauses
+            .iter()
+            .zip(&forms)
+            .map(|(clause, (_, form))| filling(errand, clause, form, now))
+            .collect();
+        let duty = |at: usize, filling: &fill::Filling| {
             let (clause, (tool, form), position) = (&clauses[at], &forms[at], choices[at].position);
             let knowledge = index.knowledge.of(position);
-            let filling = filling(errand, clause, form, now);
-            let effect = match self.step_stance(snapshot, tool, (clause, &filling)) {
+            let effect = match self.step_stance(snapshot, tool, (clause, filling)) {
                 // What has to be confirmed is asked about like what destroys.
                 Stance::Ask => Effect::Destroy,
                 Stance::Allow | Stance::Deny => knowledge.effect,
@@ -162,26 +168,44 @@ impl Hub {
                 form,
                 action: knowledge.action,
                 effect,
-                filling,
+                filling: filling.clone(),
                 estimate_ms: measured.map_or(UNMEASURED_MS, |it| it.latency_ms.max(1.0) as u64),
                 inverse: inverses[at].as_ref().map(|(tool, form)| (*tool, form)),
             }
         };
-        let duties: Vec<Duty<'_>> = (0..clauses.len()).map(duty).collect();
         let confidence = together(choices);
-        match plan::draw(&plan_name(errand.wanted.task), &duties) {
-            Ok(plan) => {
-                let is_one = |(clause, _): &(&Clause, _)| means_one(clause);
-                let steps = clauses.iter().zip(plan.steps()).filter(is_one);
-                let single = steps.map(|(_, step)| step.name.clone()).collect();
-                Planned::Ready(Prospect { plan, confidence, single })
+        let mut adviser = self.adviser();
+        let mut advised = vec![false; clauses.len()];
+        loop {
+            let drawn = {
+                let duties: Vec<Duty<'_>> =
+                    fillings.iter().enumerate().map(|(at, it)| duty(at, it)).collect();
+                plan::draw(&plan_name(errand.wanted.task), &duties)
+            };
+            let gap = match drawn {
+                Ok(plan) => {
+                    let is_one = |(clause, _): &(&Clause, _)| means_one(clause);
+                    let steps = clauses.iter().zip(plan.steps()).filter(is_one);
+                    let single = steps.map(|(_, step)| step.name.clone()).collect();
+                    let found = found(&plan, &fillings);
+                    return Planned::Ready(Prospect { plan, confidence, single, found });
+                }
+                Err(gap) => gap,
+            };
+            // What earlier steps give is known by now, so only what nobody has is looked for.
+            match adviser.as_mut().filter(|_| !std::mem::replace(&mut advised[gap.at], true)) {
+                Some(adviser) => {
+                    let (tool, form) = &forms[gap.at];
+                    let known = fill::Filling { missing: gap.missing, ..fillings[gap.at].clone() };
+                    let (words, given) = said(errand, &clauses[gap.at], form);
+                    let wish = Wish { task: &words, given: &given, earlier: &[], now };
+                    fillings[gap.at] = adviser.complete((tool, form), &wish, known).await;
+                }
+                None => {
+                    let (words, position) = (clauses[gap.at].words.clone(), choices[gap.at].position);
+                    return Planned::Incomplete(Lack { words, position, missing: gap.missing, confidence });
+                }
             }
-            Err(gap) => Planned::Incomplete(Lack {
-                words: clauses[gap.at].words.clone(),
-                position: choices[gap.at].position,
-                missing: gap.missing,
-                confidence,
-            }),
         }
     }
 
@@ -236,21 +260,36 @@ fn together(choices: &[Choice]) -> f64 {
     (sum / choices.len().max(1) as f64).exp()
 }
 
+/// Returns the values of a plan that were found and not given, and where they come from.
+fn found(plan: &Plan, fillings: &[fill::Filling]) -> Vec<Argument> {
+    let own = |(step, filling): (&Step, &fill::Filling)| -> Vec<Argument> {
+        let is_used = |it: &&Argument| {
+            let input = step.arguments.get(&it.name);
+            it.source != fill::Source::Given
+                && matches!(input, Some(Input::Literal(value)) if *value == it.value)
+        };
+        let named = |it: &Argument| Argument { name: format!("{}.{}", step.name, it.name), ..it.clone() };
+        filling.arguments.iter().filter(is_used).map(named).collect()
+    };
+    plan.steps().iter().zip(fillings).flat_map(own).collect()
+}
+
 /// Fills in what the words of one request say.
 fn filling(errand: &Errand<'_>, clause: &Clause, form: &Form, now: Now) -> fill::Filling {
-    let given: Map<String, Value> = errand
-        .given
-        .iter()
-        .filter(|(name, _)| form.schema_of(name).is_some())
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let (words, given) = said(errand, clause, form);
     let earlier: &[Value] = errand.previous.map_or(&[], std::slice::from_ref);
+    fill::fill(form, &Wish { task: &words, given: &given, earlier, now })
+}
+
+/// Returns what one request says, and what the caller gave for its tool.
+fn said(errand: &Errand<'_>, clause: &Clause, form: &Form) -> (String, Map<String, Value>) {
+    let given = errand.given.iter().filter(|(name, _)| form.schema_of(name).is_some());
     // Where the listed things belong shows when one of them stands in the words.
     let words = match &clause.each {
         Some(Each::Listed(items)) => format!("{} {}", clause.words, items.first().map_or("", String::as_str)),
         Some(Each::Found) | None => clause.words.clone(),
     };
-    fill::fill(form, &Wish { task: &words, given: &given, earlier, now })
+    (words, given.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// Whether a request speaks of one thing of several: the latest, the first.

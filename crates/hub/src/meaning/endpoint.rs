@@ -10,6 +10,7 @@ use toolyard_core::embed::Embedding;
 use url::Url;
 
 use super::model::Error;
+use crate::upstream::http_cause;
 
 /// A service that computes vectors.
 #[derive(Debug)]
@@ -96,7 +97,7 @@ impl Endpoint {
     }
 
     async fn send(&self, texts: &[&str]) -> Result<Vec<u8>, Error> {
-        let failed = |err: reqwest::Error| self.error(&format!("cannot be reached: {}", cause(&err)));
+        let failed = |err: reqwest::Error| self.error(&format!("cannot be reached: {}", http_cause(&err)));
         let body = json!({ "model": self.name, "input": texts }).to_string();
         let request = self.client.post(self.url.clone());
         let mut request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
@@ -129,13 +130,4 @@ impl Endpoint {
         let port = self.url.port().map_or_else(String::new, |port| format!(":{port}"));
         format!("{}{port}", self.url.host_str().unwrap_or_default())
     }
-}
-
-/// What lies at the bottom of an error says most, and does not repeat the address.
-fn cause(err: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = err;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }

@@ -323,7 +323,7 @@ impl Course {
 
     /// Does what is meant, unless something is missing or has to be confirmed first.
     async fn act(&self, mut chosen: Chosen, aside: Aside) -> Box<RawValue> {
-        let filled = self.fill(&mut chosen, &aside);
+        let filled = self.fill(&mut chosen, &aside).await;
         if self.asked.mode != Mode::Run {
             return self.forecast(&chosen, &filled, &aside);
         }
@@ -419,7 +419,22 @@ impl Course {
         params.set("arguments", input::or_empty(chosen.arguments.clone()));
         // What the server asks meanwhile is asked within this call, whatever the era of the client.
         let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
-        match hub.attempt(&self.snapshot, tool, params, &caller).await {
+        let outcome = hub.attempt(&self.snapshot, tool, params, &caller).await;
+        let told = match &outcome {
+            Ok(result) => Some(Ok(&**result)),
+            Err(Trouble::Refused(error)) => Some(Err(error)),
+            Err(Trouble::Denied(_) | Trouble::Held(_) | Trouble::Failed(_)) => None,
+        };
+        if let Some(refusal) = told.and_then(|told| hub.refusal(&self.snapshot, tool, told))
+            && let Some((chosen, filled)) = self.amended(chosen, aside, &refusal).await
+        {
+            let Aside { task, note, decision, .. } = aside;
+            let (task, note, decision) = (task.clone(), note.clone(), decision.clone());
+            // It is another call, so it is judged and confirmed like any other.
+            let again = self.go(chosen, filled, Aside { task, note, decision, ..Aside::default() });
+            return Box::pin(again).await;
+        }
+        match outcome {
             Ok(result) => {
                 if let Some(conversation) = conversation(&self.caller, self.asked.session.as_deref()) {
                     hub.note_use(&conversation, tool.id.as_str());
@@ -449,7 +464,7 @@ impl Course {
                     others = similar.iter().filter_map(|it| self.visible(it.id.as_str())).collect();
                 }
                 let why = match &trouble {
-                    Trouble::Refused(error) => error.message.clone(),
+                    Trouble::Denied(error) | Trouble::Refused(error) => error.message.clone(),
                     Trouble::Held(why) => why.clone(),
                     Trouble::Failed(failure) => failure.to_string(),
                 };

@@ -45,6 +45,15 @@ pub(crate) fn client() -> Client {
         .expect("the settings are constant and valid")
 }
 
+/// What lies at the bottom of an error says most, and does not repeat the address.
+pub(crate) fn cause(err: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = err;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
 /// Where requests go, and what proves that we may send them.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {

@@ -7,10 +7,8 @@ use toolyard_core::tool::Parameters;
 
 use super::super::mistake::Report;
 use super::super::raw::{RawBudget, RawParameters, RawToolset};
-use super::super::{Activating, Chooser, Toolset};
+use super::super::{Activating, LanguageModel, Toolset};
 
-/// Where Ollama listens unless somebody changed it.
-const OLLAMA: &str = "http://127.0.0.1:11434/api/chat";
 /// How long a model may take before words decide.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -25,8 +23,11 @@ pub(super) fn resolve(
     let caps = otherwise.caps;
     let timeout = raw.timeout_ms.map(Duration::from_millis);
     let chooser = match raw.model {
-        Some(written) => chooser(&written, raw.api_key, timeout.unwrap_or(TIMEOUT), (model_at, report)),
-        None => otherwise.chooser.map(|it| Chooser { timeout: timeout.unwrap_or(it.timeout), ..it }),
+        Some(written) => {
+            let how = (raw.api_key, timeout.unwrap_or(TIMEOUT));
+            LanguageModel::read(&written, how, ("toolset.model", model_at), report)
+        }
+        None => otherwise.chooser.map(|it| LanguageModel { timeout: timeout.unwrap_or(it.timeout), ..it }),
     };
     Toolset {
         core: raw.core.unwrap_or(otherwise.core),
@@ -49,25 +50,4 @@ pub(super) fn resolve(
         }),
         chooser,
     }
-}
-
-fn chooser(
-    written: &str,
-    key: Option<String>,
-    timeout: Duration,
-    (at, report): (usize, &mut Report<'_>),
-) -> Option<Chooser> {
-    if let Some(name) = written.strip_prefix("ollama:") {
-        return Some(Chooser { url: OLLAMA.to_owned(), name: name.to_owned(), key, timeout });
-    }
-    let (url, name) = written.split_once('#').unwrap_or((written, ""));
-    let is_address = url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-    if name.is_empty() || !is_address {
-        let message = format!("`{written}` in `toolset.model` does not name a model");
-        let hint =
-            "write \"ollama:MODEL\", or the model behind the address: https://HOST/v1/chat/completions#MODEL";
-        report.add(at, message, Some(hint.to_owned()));
-        return None;
-    }
-    Some(Chooser { url: url.to_owned(), name: name.to_owned(), key, timeout })
 }

@@ -305,13 +305,30 @@ fn t1_what_conversations_are_given_is_checked() {
       hint: tokens, at four bytes each; any number by default
     toolyard.json:7:60: `parameters` in `toolset` cannot be `some`
       hint: one of `all`, `required`
-    toolyard.json:7:77: `gpt` in `toolset.model` does not name a model
+    toolyard.json:7:77: `toolset.model` does not name a model
       hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
     toolyard.json:9:52: the profile `raw` has `transparent` beside other keys
       hint: a transparent profile passes one server through unchanged
-    toolyard.json:9:121: `http://x` in `toolset.model` does not name a model
+    toolyard.json:9:121: `toolset.model` does not name a model
       hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
     "#);
+}
+
+#[test]
+fn r9_a_model_for_arguments_is_named_with_its_address() {
+    let arguments =
+        |written: &str| format!(r#"{{ "mcpServers": {{}}, "routing": {{ "arguments": {written} }} }}"#);
+    let wrong = arguments(r#"{ "model": "https://x/v1?key=${TOKEN}", "timeoutMs": 0, "url": "x" }"#);
+    insta::assert_snapshot!(mistakes(&wrong), @r#"
+    toolyard.json:1:58: `routing.arguments.model` does not name a model
+      hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
+    toolyard.json:1:100: `timeoutMs` in `routing.arguments` must be between 1 and 600000, not 0
+      hint: milliseconds that the model may take before the person is asked; 10000 by default
+    toolyard.json:1:103: unknown key `url` in `routing.arguments`
+    "#);
+    let shown = |written: &str| format!("{:?}", config(&arguments(written)).routing.adviser);
+    insta::assert_snapshot!(shown(r#"{ "model": "https://x/v1/chat/completions#m", "apiKey": "${TOKEN}" }"#), @r#"Some(LanguageModel { url: https://x/…, name: "m", key: Some(…), timeout: 10s })"#);
+    assert_eq!(shown(r#"{ "timeoutMs": 5 }"#), "None");
 }
 
 #[test]
@@ -338,7 +355,7 @@ fn i7_a_profile_puts_its_own_toolset_over_the_common_one() {
         ),
         parameters: Required,
         chooser: Some(
-            Chooser {
+            LanguageModel {
                 url: http://127.0.0.1:11434/…,
                 name: "qwen3:0.6b",
                 key: Some(

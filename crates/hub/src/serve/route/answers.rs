@@ -91,6 +91,9 @@ impl Course {
         if let Some(known) = &chosen.arguments {
             reply.set("arguments", known);
         }
+        if self.asked.explains && !filled.found.is_empty() {
+            reply.set("argumentSources", &filled.sources());
+        }
         reply.set("inputSchema", &reply::schema(tool));
         let names = missing.iter().map(|&name| name.to_owned()).collect();
         let handle = self.put(&aside.task, &offered, Some((id, chosen.arguments, names)));

@@ -8,6 +8,7 @@ use toolyard_core::tool::{Effect, Tool};
 use super::form::{self, Answered};
 use super::{Aside, Chosen, Course};
 use crate::clock;
+use crate::hub::Adviser;
 use crate::jsonrpc::{Fields, raw};
 
 /// Arguments of a call, with what they were made of.
@@ -18,6 +19,8 @@ pub(super) struct Filled {
     pub(super) missing: Vec<Missing>,
     /// What was found for something that is missing, and is not sure enough.
     pub(super) guesses: Vec<Argument>,
+    /// What may find other values when the server does not take these.
+    adviser: Option<Adviser>,
 }
 
 impl Filled {
@@ -34,21 +37,20 @@ impl Filled {
 
 impl Course {
     /// Adds to a call what the task and an earlier result say.
-    pub(super) fn fill(&self, chosen: &mut Chosen, aside: &Aside) -> Filled {
+    pub(super) async fn fill(&self, chosen: &mut Chosen, aside: &Aside) -> Filled {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
-        let given: Map<String, Value> = chosen
-            .arguments
-            .as_deref()
-            .and_then(|given| serde_json::from_str(given.get()).ok())
-            .unwrap_or_default();
+        let given = arguments(chosen);
         let form = Form::of(tool);
-        // A name says which tool is meant, and nothing about its arguments.
-        let task = if self.visible(aside.task.trim()).is_some() { "" } else { aside.task.as_str() };
+        let task = self.said(aside);
         let earlier: Vec<Value> =
             self.asked.previous_result.iter().map(|it| Value::String(it.clone())).collect();
         let wish = Wish { task, given: &given, earlier: &earlier, now: clock::now() };
-        let Filling { arguments, mut missing } = fill(&form, &wish);
-        let mut filled = Filled::default();
+        let mut filled = Filled { adviser: self.reception.hub.adviser(), ..Filled::default() };
+        let mut filling = fill(&form, &wish);
+        if let Some(adviser) = &mut filled.adviser {
+            filling = adviser.complete((tool, &form), &wish, filling).await;
+        }
+        let Filling { arguments, mut missing } = filling;
         let effect = self.snapshot.index().knowledge.of(chosen.position).effect;
         for argument in arguments.into_iter().filter(|it| it.source != Source::Given) {
             if effect == Effect::Read || !argument.is_doubtful() {
@@ -61,15 +63,34 @@ impl Course {
             }
         }
         filled.missing = missing;
-        if !filled.found.is_empty() {
-            // What the caller gave stays as it was written.
-            let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
-            for argument in &filled.found {
-                whole.set(&argument.name, raw(&argument.value));
-            }
-            chosen.arguments = Some(raw(&whole));
-        }
+        chosen.put(&filled.found);
         filled
+    }
+
+    /// The words that say something about arguments: a name says which tool is meant, and nothing else.
+    fn said<'a>(&self, aside: &'a Aside) -> &'a str {
+        if self.visible(aside.task.trim()).is_some() { "" } else { &aside.task }
+    }
+
+    /// Finds other arguments where a server did not take those of a call; the caller's own stay.
+    pub(super) async fn amended(
+        &self,
+        chosen: &Chosen,
+        aside: &Aside,
+        refusal: &str,
+    ) -> Option<(Chosen, Filled)> {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        let mut given = arguments(chosen);
+        given.retain(|name, _| !aside.filled.found.iter().any(|it| it.name == *name));
+        let mut adviser = aside.filled.adviser.clone()?;
+        let known = (&given, aside.filled.found.as_slice());
+        let found = adviser.amend(tool, self.said(aside), known, refusal).await?;
+        // Nobody is asked a third time.
+        let filled = Filled { found, ..Filled::default() };
+        let mut next =
+            Chosen { others: chosen.others.clone(), arguments: chosen.arguments.clone(), ..*chosen };
+        next.put(&filled.found);
+        Some((next, filled))
     }
 
     /// Asks for what is missing: with a form where the client shows forms, or else with a text and a handle.
@@ -99,6 +120,25 @@ impl Course {
             Answered::Declined | Answered::Not => self.incomplete(chosen, &filled, &aside),
         }
     }
+}
+
+impl Chosen {
+    /// Adds arguments; what the caller gave stays as it was written.
+    fn put(&mut self, found: &[Argument]) {
+        if found.is_empty() {
+            return;
+        }
+        let mut whole = Fields::parse(self.arguments.as_deref()).unwrap_or_default();
+        for argument in found {
+            whole.set(&argument.name, raw(&argument.value));
+        }
+        self.arguments = Some(raw(&whole));
+    }
+}
+
+fn arguments(chosen: &Chosen) -> Map<String, Value> {
+    let given = chosen.arguments.as_deref();
+    given.and_then(|given| serde_json::from_str(given.get()).ok()).unwrap_or_default()
 }
 
 /// The one question for everything that is missing.

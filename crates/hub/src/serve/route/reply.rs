@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use toolyard_core::route::{Decision, Signal};
 use toolyard_core::tool::{Tool, clean};
 
+use crate::hub::{text_of, texts};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::serve::remainder::Rest;
@@ -81,8 +82,7 @@ impl Reply {
         let wrapped = wrapped(fields.get("structuredContent"), &blocks);
         if fields.read("isError") == Some(true) {
             self.is_error = true;
-            let said = texts(&blocks).join("\n");
-            self.set("error", &shortened(&said, ERROR));
+            self.set("error", &shortened(&text_of(result), ERROR));
         }
         let mut structured = Fields::default();
         structured.set("result", wrapped);
@@ -150,14 +150,6 @@ fn as_object(value: &RawValue, otherwise: &str) -> Box<RawValue> {
         _ => object.set(otherwise, value.to_owned()),
     }
     raw(&object)
-}
-
-fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
-    let text = |block: &RawValue| {
-        let block = Fields::parse(Some(block)).ok()?;
-        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
-    };
-    blocks.iter().filter_map(|block| text(block)).collect()
 }
 
 fn alternative(tool: &Tool, bytes: usize) -> Value {

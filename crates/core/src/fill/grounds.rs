@@ -1,0 +1,178 @@
+//! Whether a request says a value that somebody else found in it.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::Wish;
+use super::alike::{alike, plain_text};
+use super::candidate::{Candidate, candidates, is_said_of_tool, is_spoken_of};
+use super::form::{Field, Form};
+use super::page::Page;
+use crate::text::is_unparted;
+
+/// A request, and the form that values of it are for.
+pub(super) struct Grounds<'a> {
+    form: &'a Form,
+    wish: &'a Wish<'a>,
+    page: Page<'a>,
+    /// The request as texts are looked for in it, and where each byte of that stands in the request.
+    plain: String,
+    places: Vec<usize>,
+    /// Values that are used already, each as often.
+    used: Vec<Value>,
+}
+
+/// Plain values inside one value that are looked for.
+const MOST_LEAVES: usize = 40;
+
+impl<'a> Grounds<'a> {
+    pub(super) fn new(form: &'a Form, wish: &'a Wish<'a>) -> Self {
+        let (page, (plain, places)) = (Page::read(wish.task, wish.now), placed(wish.task));
+        Self { form, wish, page, plain, places, used: Vec::new() }
+    }
+
+    /// Marks what a value says as used: words are claimed once.
+    pub(super) fn claim(&mut self, value: &Value) {
+        leaves(value, &mut |leaf| self.used.push(leaf.clone()));
+    }
+
+    /// Returns a value as the request writes it, where the request or the schema of the parameter says all of it.
+    pub(super) fn bear(&self, parameter: &str, value: &Value) -> Option<Value> {
+        let mut mine: Vec<Value> = Vec::new();
+        let is_said = self.holds(&[parameter], value, &mut mine) && !mine.is_empty();
+        is_said.then(|| {
+            let written = self.as_written(value);
+            let one = |value: &Value| Map::from_iter([(parameter.to_owned(), value.clone())]);
+            if self.form.admits_part(&one(&written)) { written } else { value.clone() }
+        })
+    }
+
+    /// Puts back case, accents and marks that somebody changed who copied from the request.
+    fn as_written(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) if !self.wish.task.contains(text.as_str()) => {
+                let found = self.written(text).next().map(|it| self.places[it.start]..self.places[it.end]);
+                Value::String(found.map_or_else(|| text.clone(), |it| self.wish.task[it].trim().to_owned()))
+            }
+            Value::Array(items) => items.iter().map(|item| self.as_written(item)).collect(),
+            Value::Object(members) => {
+                members.iter().map(|(name, value)| (name.clone(), self.as_written(value))).collect()
+            }
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn holds(&self, path: &[&str], value: &Value, mine: &mut Vec<Value>) -> bool {
+        match value {
+            Value::Array(items) => items.iter().all(|item| self.holds(path, item, mine)),
+            Value::Object(members) => members.iter().all(|(name, value)| {
+                let inner: Vec<&str> = path.iter().copied().chain([name.as_str()]).collect();
+                let is_named = self.form.fields().iter().any(|field| begins(field, &inner));
+                (is_named || self.written(name).next().is_some()) && self.holds(&inner, value, mine)
+            }),
+            leaf @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                mine.push(leaf.clone());
+                let (_, before) = mine.split_last().expect("it was put there");
+                let uses = || self.used.iter().chain(before).filter(|it| alike(it, leaf)).count();
+                mine.len() <= MOST_LEAVES
+                    && (self.form.literals(path[0]).contains(&leaf) || self.times(path, leaf) > uses())
+            }
+        }
+    }
+
+    /// How often the request says one plain value.
+    fn times(&self, path: &[&str], leaf: &Value) -> usize {
+        let field = self.form.fields().iter().find(|field| field.path == path);
+        match leaf {
+            // Several flags may be set by the same words.
+            Value::Bool(_) if field.is_some_and(|field| is_spoken_of(self.form, field, &self.page)) => {
+                usize::MAX
+            }
+            Value::Number(number) => {
+                let said = self.page.quantities.iter().filter(|(_, it)| Some(it.value) == number.as_f64());
+                said.count().max(self.times_found(field, leaf))
+            }
+            Value::String(text) => {
+                let is_of_tool = field.is_some_and(|field| self.is_of_tool(field, text));
+                let written = if is_of_tool { 0 } else { self.written(text).count() };
+                written.max(self.times_found(field, leaf))
+            }
+            Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => 0,
+        }
+    }
+
+    /// In how many places the request says a value of a field in another form: as a date, in words, in another unit.
+    fn times_found(&self, field: Option<&Field>, leaf: &Value) -> usize {
+        let Some(field) = field else { return 0 };
+        let is_it = |it: &Candidate| match it.value.as_array() {
+            Some(items) => items.iter().any(|item| alike(item, leaf)),
+            None => alike(&it.value, leaf),
+        };
+        let found = candidates(self.form, field, &self.page, self.wish.now);
+        let mut places: Vec<usize> =
+            found.iter().filter(|it| !it.bytes.is_empty() && is_it(it)).map(|it| it.bytes.start).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.len()
+    }
+
+    /// Finds where a text stands in the request, as whole words.
+    fn written(&self, text: &str) -> impl Iterator<Item = Range<usize>> {
+        let wanted = plain_text(text);
+        let is_apart = |inner: Option<char>, outer: Option<char>| match (inner, outer) {
+            (Some(inner), Some(outer)) => {
+                !(inner.is_alphanumeric() && outer.is_alphanumeric())
+                    || is_unparted(inner)
+                    || is_unparted(outer)
+            }
+            _ => true,
+        };
+        let is_whole = |it: &Range<usize>| {
+            let (before, found, after) =
+                (&self.plain[..it.start], &self.plain[it.clone()], &self.plain[it.end..]);
+            is_apart(found.chars().next(), before.chars().next_back())
+                && is_apart(found.chars().next_back(), after.chars().next())
+        };
+        let found = self.plain.match_indices(wanted.as_str()).filter(|_| !wanted.is_empty());
+        let found: Vec<Range<usize>> = found.map(|(at, it)| at..at + it.len()).filter(is_whole).collect();
+        found.into_iter()
+    }
+
+    /// Whether a text says which tool or field is meant, and nothing for it; what is quoted is meant as it stands.
+    fn is_of_tool(&self, field: &Field, text: &str) -> bool {
+        let is_it = |written: &str| plain_text(written) == plain_text(text);
+        let is_quoted = self.page.quoted.iter().any(|(_, bytes)| is_it(&self.page.text[bytes.clone()]));
+        let own = Page::read(text, self.wish.now);
+        !is_quoted && is_said_of_tool(self.form, field, &own, &(0..own.tokens.len()))
+    }
+}
+
+/// Calls for every plain value inside a value.
+fn leaves(value: &Value, each: &mut impl FnMut(&Value)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, each)),
+        Value::Object(members) => members.values().for_each(|member| leaves(member, each)),
+        leaf @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => each(leaf),
+    }
+}
+
+fn begins(field: &Field, path: &[&str]) -> bool {
+    field.path.len() >= path.len() && field.path.iter().zip(path).all(|(own, it)| own == it)
+}
+
+/// A text as others are looked for in it, and where each of its bytes and its end come from.
+fn placed(text: &str) -> (String, Vec<usize>) {
+    let (mut plain, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len() + 1));
+    for (at, c) in text.char_indices() {
+        let is_space = c.is_whitespace();
+        if is_space && (plain.is_empty() || plain.ends_with(' ')) {
+            continue;
+        }
+        let folded = if is_space { " ".to_owned() } else { plain_text(c.encode_utf8(&mut [0; 4])) };
+        places.extend(folded.bytes().map(|_| at));
+        plain += &folded;
+    }
+    places.push(text.len());
+    (plain, places)
+}
