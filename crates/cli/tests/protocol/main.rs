@@ -28,5 +28,6 @@ mod judged; //      everyday requests, counted
 mod vault; //       a real vault of notes
 mod fleet; //       conversations with real servers
 mod chained; //     several steps on real servers
+mod office; //      workbooks, documents and conversions
 mod arbitrary; //   bytes that no client would send
 mod conformance; // the official suite and the inspector
