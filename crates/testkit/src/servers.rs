@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The servers by the names that tests use, with where each lives.
-const SERVERS: [(&str, Home, &str); 12] = [
+const SERVERS: [(&str, Home, &str); 14] = [
     ("everything", Home::Npm, "@modelcontextprotocol/server-everything/dist/index.js"),
     ("filesystem", Home::Npm, "@modelcontextprotocol/server-filesystem/dist/index.js"),
     ("memory", Home::Npm, "@modelcontextprotocol/server-memory/dist/index.js"),
@@ -16,6 +16,8 @@ const SERVERS: [(&str, Home, &str); 12] = [
     ("git", Home::PyPi, "mcp-server-git"),
     ("time", Home::PyPi, "mcp-server-time"),
     ("calculator", Home::PyPi, "mcp-server-calculator"),
+    ("fetch", Home::PyPi, "mcp-server-fetch"),
+    ("arxiv", Home::PyPi, "arxiv-mcp-server"),
     ("excel", Home::PyPi, "excel-mcp-server"),
     ("word", Home::PyPi, "word_mcp_server"),
     ("pandoc", Home::PyPi, "mcp-pandoc"),
