@@ -175,3 +175,11 @@ fn r11_a_value_that_was_found_on_the_way_and_does_not_fit_is_not_sent() {
         "{why}"
     );
 }
+
+#[test]
+fn r9_what_the_words_of_a_schema_ask_for_is_asked_for_first() {
+    let place = place();
+    let (said, exit) = place.json(&["route", "tag the note Hive", "--json"]);
+    assert_eq!((exit, &said["tool"]), (3, &serde_json::json!("notes__tag_note")), "{said:#}");
+    assert_eq!((&said["ran"], &said["missing"]), (&false.into(), &serde_json::json!(["add"])), "{said:#}");
+}
