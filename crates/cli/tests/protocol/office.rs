@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use testkit::client::Client;
-use testkit::servers;
+use testkit::{servers, wait_for};
 
 use crate::chained::{READ, say};
 use crate::desk::understood;
@@ -40,26 +40,27 @@ impl Office {
             std::fs::write(path, content).unwrap();
         }
         let place = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-        let servers = json!({
+        let yard = Yard::of(json!({
             "excel": real("excel", &["stdio"]),
             "word": real("word", &[]),
             "pandoc": real("pandoc", &[]),
             "filesystem": real("filesystem", &[&place("files")]),
             "obsidian": real("obsidian", &[&place("vault")]),
-        });
-        // A busy machine is not to change what is decided.
-        let patient = json!({"performance": {"maxRoutingTime": 60_000}});
-        let yard = Yard::new(json!({"mcpServers": servers, "routing": patient}));
-        let yard = yard.keep(temporary).learnt_within(START).await;
-        // A single command waits for what compares meanings, where a serving hub answers without.
-        let known = yard.command(&["route", "--dry-run", "Search my notes for AI"]).output();
-        assert!(known.unwrap().status.code().is_some());
-        Some(Self { yard, folder })
+        }));
+        Some(Self { yard: yard.keep(temporary).learnt_within(START).await, folder })
     }
 
     async fn client(&self) -> Client {
         let client = self.yard.stdio(&[]);
         client.initialize(SESSION, json!({})).await.unwrap();
+        // Decisions change while vectors are missing, and a busy machine takes its time to compute them.
+        wait_for(START, || async {
+            let output = self.yard.command(&["status", "--json"]).output().unwrap();
+            let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let meaning = &said["hubs"][0]["meaning"];
+            (meaning["known"].as_u64()? > 0 && meaning["known"] == meaning["all"]).then_some(())
+        })
+        .await;
         understood(&client).await;
         client
     }
