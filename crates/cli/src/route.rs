@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use toolyard_core::fill::{Argument, Form, Source, Wish, fill};
 use toolyard_core::route::{Decision, Verdict};
-use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_core::tool::{Effect, Parameter, Tool, clean};
 use toolyard_hub::caller::Answer;
 use toolyard_hub::clock;
 use toolyard_hub::config::{Config, Stance};
@@ -185,13 +185,18 @@ async fn take<'s>(
     for argument in &way.sources {
         way.arguments.insert(argument.name.clone(), argument.value.clone());
     }
-    let missing: Vec<String> = arguments::missing(tool, &way.arguments).map(arguments::described).collect();
+    let missing: Vec<String> = needed(tool, way).map(arguments::described).collect();
     way.open = match missing.is_empty() {
         false => Open::Missing(missing),
         true if is_asked_about(snapshot, way, tool) && !asked.yes => Open::Consent,
         true => Open::Nothing,
     };
     Ok(())
+}
+
+/// Returns what is still needed.
+fn needed<'t>(tool: &'t Tool, way: &Way<'_>) -> impl Iterator<Item = &'t Parameter> + use<'t> {
+    arguments::needed(tool, &way.arguments).into_iter()
 }
 
 fn effect(snapshot: &Snapshot, tool: &Tool) -> Effect {
@@ -219,7 +224,7 @@ async fn settle<'s>(
     let Some(tool) = way.tool else { return Ok(()) };
     if let Open::Missing(_) = way.open {
         let mut pairs = asked.pairs.clone();
-        for parameter in arguments::missing(tool, &way.arguments) {
+        for parameter in needed(tool, way) {
             let Some(text) = person.fill(tool, parameter)? else { return Ok(()) };
             pairs.push(format!("{}={text}", parameter.name));
         }
@@ -323,8 +328,7 @@ fn open_words(asked: &Route, way: &Way<'_>) -> Result<(), Failure> {
             Err(Failure::silent(3))
         }
         (Open::Missing(missing), Some(tool)) => {
-            let more: Vec<String> =
-                arguments::missing(tool, &way.arguments).map(|it| format!(" --arg {}=…", it.name)).collect();
+            let more: Vec<String> = needed(tool, way).map(|it| format!(" --arg {}=…", it.name)).collect();
             output::text(&format!("{} ({sure}) needs {}.", tool.id, missing.join(", ")))?;
             if !asked.dry_run {
                 anstream::eprintln!("Nothing was run: say the same again with{}.", more.concat());
@@ -363,9 +367,9 @@ fn report(asked: &Route, way: &Way<'_>) -> Value {
         (Open::Consent, Some(tool)) => Some(format!("Run {}? It cannot be taken back.", tool.id)),
         (Open::Nothing | Open::NoTool | Open::Consent, _) => None,
     };
-    let missing: Vec<&str> = way.tool.map_or_else(Vec::new, |tool| {
-        arguments::missing(tool, &way.arguments).map(|parameter| parameter.name.as_str()).collect()
-    });
+    let missing: Vec<&str> = way
+        .tool
+        .map_or_else(Vec::new, |tool| needed(tool, way).map(|parameter| parameter.name.as_str()).collect());
     let verdict = match (&way.decision.verdict, &way.open) {
         (Verdict::Act, Open::Nothing) => "act",
         (Verdict::Abstain, _) | (_, Open::NoTool) => "abstain",

@@ -27,7 +27,7 @@ pub(crate) use person::{Answering, Screen};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard run standup-note --set repository=. --set note=Standup.md
-  toolyard run ./backup.json --dry-run
+  toolyard run ./backup.yaml --dry-run
   toolyard run commit-all --input '{\"repository\": \".\", \"message\": \"Fix the fence\"}'
   toolyard run forget-topic --set topic=Berlin --yes --json
 
@@ -172,7 +172,7 @@ fn open(common: &Common, execution: &Execution, asked: &toolyard_core::run::Conf
 }
 
 fn find(hub: &Hub, name: &str) -> Result<Template, Failure> {
-    let is_file = name.ends_with(".json") || name.contains('/');
+    let is_file = workflows::is_written(Path::new(name)) || name.contains('/');
     if is_file {
         return Ok(workflows::load(Path::new(name))?);
     }
@@ -183,7 +183,7 @@ fn find(hub: &Hub, name: &str) -> Result<Template, Failure> {
     let names: Vec<&str> = templates.iter().map(|template| template.name.as_str()).collect();
     let hint = match names.is_empty() {
         true => "none fits the configured servers; give a file".to_owned(),
-        false => format!("there are {}; or give a file that ends in .json", names.join(", ")),
+        false => format!("there are {}; or give a file that ends in .json, .yaml or .yml", names.join(", ")),
     };
     Err(Failure::usage(format!("there is no workflow `{name}` for the configured servers")).hint(hint))
 }

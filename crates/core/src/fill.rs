@@ -14,6 +14,8 @@ mod features; //  what speaks for a value
 mod form; //      a schema as the fields that can be filled in
 mod format; //    texts that have a form
 mod grounds; //   whether a request says a value
+mod kind; //      what a file name says
+mod need; //      what is needed beside what is required
 mod page; //      a request, read
 mod quantity; //  numbers
 mod result; //    values of earlier results
@@ -146,10 +148,23 @@ pub fn fill(form: &Form, wish: &Wish<'_>) -> Filling {
 /// Fills in a form with other weights than those that come with the product.
 pub fn fill_with(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Filling {
     let mut leaves = ballot::elect(form, wish, scales);
+    kind::fill(form, wish, &mut leaves);
     earlier(form, wish, &mut leaves);
     fixed(form, wish, &mut leaves);
     leaves.sort_by_key(|leaf| leaf.field);
-    sound(form, wish, assembly::assemble(form, wish, &leaves))
+    needed(form, wish, sound(form, wish, assembly::assemble(form, wish, &leaves)))
+}
+
+/// Asks for what the tool needs with these arguments although its schema does not simply require it.
+fn needed(form: &Form, wish: &Wish<'_>, mut filling: Filling) -> Filling {
+    let is_own = |it: &Argument| it.source == Source::Given;
+    let is_callers = !wish.given.is_empty() && filling.arguments.iter().all(is_own);
+    if filling.missing.is_empty() && !is_callers {
+        let known = filling.object();
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        filling.missing = form.lacks(&names, &known).into_iter().map(Field::missing).collect();
+    }
+    filling
 }
 
 /// Sends nothing of what was found that the schema as a whole does not take, and asks instead.

@@ -4,6 +4,7 @@
 //! [`Reading`]; everything after it works with English.
 
 mod category;
+mod format;
 mod language;
 mod reading;
 mod related;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::{fold, is_unparted};
 
 pub use category::{Categories, Noun};
+pub(crate) use format::{file_format, split_ending};
 pub use language::Language;
 pub use reading::{Reading, Word};
 pub use related::Related;

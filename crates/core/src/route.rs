@@ -4,6 +4,7 @@
 //! gives the same decision. Weights and thresholds are data, fitted by `training/`.
 
 mod confidence;
+mod contrary;
 mod evidence;
 mod intent;
 mod question;
@@ -152,7 +153,7 @@ pub fn route(
         Method::Seed => [0.0; Signal::ALL.len()],
     };
     let (scores, temper) = match method {
-        Method::Fitted(_) => (weights::scores(&comparison, &counts), 1.0),
+        Method::Fitted(_) => (contradicted(catalog, request.task, &comparison, &counts), 1.0),
         // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
         Method::Seed => (seed::scores(index, catalog, &comparison), 12.0),
     };
@@ -203,6 +204,20 @@ pub fn traits(
         rank(index, &comparison, &weights::scores(&comparison, &weights.for_query(&comparison.query)), 1.0);
     let traits = confidence::traits(&comparison, &ranked);
     (ranked.first().map(|first| first.position), traits)
+}
+
+/// What a tool loses that makes another format than the request wants, as a logarithm of odds.
+const CONTRARY: f32 = 6.0;
+
+fn contradicted(catalog: &Catalog, task: &str, comparison: &Comparison, counts: &Signals) -> Vec<f32> {
+    let mut scores = weights::scores(comparison, counts);
+    let Some(wanted) = contrary::wanted(task) else { return scores };
+    for (score, position) in scores.iter_mut().zip(&comparison.tools) {
+        if contrary::made(&catalog.tools()[*position].name).is_some_and(|made| made != wanted) {
+            *score -= CONTRARY;
+        }
+    }
+    scores
 }
 
 /// The score of no tool at all: a weak candidate is not likely only because it is alone.

@@ -5,6 +5,7 @@
 mod mistake;
 mod expand;
 mod document;
+mod yaml;
 mod raw;
 mod check;
 mod server;

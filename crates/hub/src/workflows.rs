@@ -20,6 +20,9 @@ pub use template::Template;
 /// The server whose tools the workflows are.
 pub const SERVER: &str = "workflows";
 
+/// The endings of files that are read as workflows.
+const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
+
 /// Workflows that come with the program.
 const SHIPPED: [(&str, &str); 6] = [
     ("commit-all.json", include_str!("../workflows/commit-all.json")),
@@ -54,6 +57,11 @@ pub fn read(paths: &[PathBuf]) -> (Vec<Template>, Vec<Mistake>) {
     (templates, mistakes)
 }
 
+/// Whether a file is written like a workflow, as its name says.
+pub fn is_written(file: &Path) -> bool {
+    file.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it == *ending))
+}
+
 /// Reads the workflow of a file.
 pub fn load(file: &Path) -> Result<Template, Vec<Mistake>> {
     let unreadable = |why: String| vec![Mistake::whole_file(file, why, None)];
@@ -80,8 +88,8 @@ fn files(path: &Path, mistakes: &mut Vec<Mistake>) -> Vec<PathBuf> {
     }
     match std::fs::read_dir(path) {
         Ok(entries) => {
-            let is_json = |file: &PathBuf| file.extension().is_some_and(|it| it == "json") && file.is_file();
-            let mut files: Vec<PathBuf> = entries.flatten().map(|it| it.path()).filter(is_json).collect();
+            let is_one = |file: &PathBuf| is_written(file) && file.is_file();
+            let mut files: Vec<PathBuf> = entries.flatten().map(|it| it.path()).filter(is_one).collect();
             files.sort();
             files
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The servers by the names that tests use, with where each lives.
-const SERVERS: [(&str, Home, &str); 9] = [
+const SERVERS: [(&str, Home, &str); 14] = [
     ("everything", Home::Npm, "@modelcontextprotocol/server-everything/dist/index.js"),
     ("filesystem", Home::Npm, "@modelcontextprotocol/server-filesystem/dist/index.js"),
     ("memory", Home::Npm, "@modelcontextprotocol/server-memory/dist/index.js"),
@@ -16,6 +16,11 @@ const SERVERS: [(&str, Home, &str); 9] = [
     ("git", Home::PyPi, "mcp-server-git"),
     ("time", Home::PyPi, "mcp-server-time"),
     ("calculator", Home::PyPi, "mcp-server-calculator"),
+    ("fetch", Home::PyPi, "mcp-server-fetch"),
+    ("arxiv", Home::PyPi, "arxiv-mcp-server"),
+    ("excel", Home::PyPi, "excel-mcp-server"),
+    ("word", Home::PyPi, "word_mcp_server"),
+    ("pandoc", Home::PyPi, "mcp-pandoc"),
 ];
 
 #[derive(Clone, Copy)]
@@ -51,6 +56,15 @@ pub fn command(name: &str, args: &[&str]) -> Command {
     };
     command.args(args);
     command
+}
+
+/// Gives the Python that a server runs on, with the packages that it has.
+///
+/// # Panics
+///
+/// If the server is not installed.
+pub fn python(name: &str) -> Command {
+    Command::new(installed(&root().join("python").join(name).join("bin/python")))
 }
 
 /// Gives the command that runs a script of an installed npm package under the pinned Node.

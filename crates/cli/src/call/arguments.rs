@@ -1,6 +1,7 @@
 //! From `KEY=VALUE` words to the arguments that a tool's schema wants.
 
 use serde_json::{Map, Value};
+use toolyard_core::fill::Form;
 use toolyard_core::tool::{Parameter, Tool};
 
 use crate::failure::Failure;
@@ -67,6 +68,16 @@ pub(crate) fn missing<'t>(
     arguments: &Map<String, Value>,
 ) -> impl Iterator<Item = &'t Parameter> {
     tool.parameters.iter().filter(|parameter| parameter.required && !arguments.contains_key(&parameter.name))
+}
+
+/// Returns what a tool needs with these arguments, whether its schema requires it or only says so.
+pub(crate) fn needed<'t>(tool: &'t Tool, arguments: &Map<String, Value>) -> Vec<&'t Parameter> {
+    let form = Form::of(tool);
+    let names: Vec<&str> = arguments.keys().map(String::as_str).collect();
+    let lacking = form.lacks(&names, arguments);
+    let is_lacking = |it: &&Parameter| lacking.iter().any(|field| field.parameter() == it.name);
+    let said = tool.parameters.iter().filter(|it| !it.required).filter(is_lacking);
+    missing(tool, arguments).chain(said).collect()
 }
 
 /// Writes a parameter as it would be given: `text=… (string)`.

@@ -110,7 +110,7 @@ fn r11_what_is_wrong_is_said_with_what_to_do() {
     insta::assert_snapshot!(place.run(&["run", "nothing"]), @r"
     [stderr]
     error: there is no workflow `nothing` for the configured servers
-      hint: there are tag-found-notes; or give a file that ends in .json
+      hint: there are tag-found-notes; or give a file that ends in .json, .yaml or .yml
     [exit 2]
     ");
     place.write("desk/wrong.json", "{\n  \"name\": \"w\", \"description\": \"\",\n  \"steps\": [{ \"name\": \"a\", \"tool\": \"b\" }]\n}");
@@ -157,4 +157,29 @@ fn r10_a_journal_that_cannot_be_written_stops_everything_before_it_begins() {
     let said = place.run(&["run", "tag-found-notes", "--set", "query=bees", "--set", "tag=sweet"]);
     assert!(said.contains("nothing was done") && said.ends_with("[exit 1]"), "{said}");
     assert!(!place.read("Notes/Hive.md").contains("sweet"));
+}
+
+#[test]
+fn r11_a_value_that_was_found_on_the_way_and_does_not_fit_is_not_sent() {
+    let place = place();
+    let late = "name: late\ndescription: Takes a title for a number.\nsteps:\n  \
+                - { name: search, tool: notes__search_notes, arguments: { query: bees } }\n  \
+                - { name: list, tool: notes__list_notes, arguments: { limit: '{{search.results[0].title}}' } }\n";
+    place.write("desk/late.yaml", late);
+    let (said, exit) = place.json(&["run", "late.yaml", "--json"]);
+    let report = &said["report"];
+    assert_eq!((exit, report["ending"].as_str()), (1, Some("failed")), "{said:#}");
+    let why = report["why"].as_str().unwrap();
+    assert!(
+        why.contains("`limit` was found to be") && why.contains("`notes__list_notes` does not take"),
+        "{why}"
+    );
+}
+
+#[test]
+fn r9_what_the_words_of_a_schema_ask_for_is_asked_for_first() {
+    let place = place();
+    let (said, exit) = place.json(&["route", "tag the note Hive", "--json"]);
+    assert_eq!((exit, &said["tool"]), (3, &serde_json::json!("notes__tag_note")), "{said:#}");
+    assert_eq!((&said["ran"], &said["missing"]), (&false.into(), &serde_json::json!(["add"])), "{said:#}");
 }

@@ -103,7 +103,7 @@ impl Bench {
 
 /// Says a task; where something is destroyed or overwritten on the way, agrees to exactly that. Of tools that do the
 /// same, written `a|b`, either may run.
-async fn say(client: &Client, task: &str, tools: &[&str]) -> Value {
+pub(crate) async fn say(client: &Client, task: &str, tools: &[&str]) -> Value {
     let asked = json!({"task": task, "options": {"allowMultiTool": true}});
     let mut answer = route(client, asked).await;
     while let Some(handle) = answer.get("confirm").filter(|_| answer["needsClarification"] == true) {
@@ -119,7 +119,8 @@ async fn say(client: &Client, task: &str, tools: &[&str]) -> Value {
     answer
 }
 
-const READ: &str = "filesystem__read_file|filesystem__read_text_file";
+/// Either of the tools that read a file.
+pub(crate) const READ: &str = "filesystem__read_file|filesystem__read_text_file";
 
 #[tokio::test]
 async fn r9_notes_are_found_tagged_read_moved_and_deleted_in_several_steps() {

@@ -29,5 +29,7 @@ mod judged; //      everyday requests, counted
 mod vault; //       a real vault of notes
 mod fleet; //       conversations with real servers
 mod chained; //     several steps on real servers
+mod office; //      workbooks, documents and conversions
+mod shipped; //     the workflows that come with the program
 mod arbitrary; //   bytes that no client would send
 mod conformance; // the official suite and the inspector

@@ -302,3 +302,23 @@ async fn a_server_that_was_down_is_met_when_it_is_up() {
     client.call("every__hello", json!({})).await.unwrap();
     drop(server);
 }
+
+#[tokio::test]
+async fn a_modern_server_that_was_slow_to_start_is_met_although_it_refuses_the_second_greeting() {
+    let folder = tempfile::tempdir().unwrap();
+    // It reads nothing until both greetings are there, and refuses the one that it does not speak first.
+    let script = r#"id() { rest=${1#*'"id":'}; printf '%s' "${rest%%,*}"; }
+IFS= read -r first
+IFS= read -r second
+printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"not accepted"}}\n' "$(id "$second")"
+printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}}\n' "$(id "$first")"
+while IFS= read -r line; do
+case "$line" in
+*'"method":"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"hello","inputSchema":{"type":"object"}}]}}\n' "$(id "$line")" ;;
+esac
+done"#;
+    let slow = crate::scripted::program(folder.path(), script);
+    let yard = Yard::of(json!({"slow": slow})).keep(folder).learnt().await;
+    let listed = yard.command(&["list", "--json"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("slow__hello"));
+}

@@ -47,6 +47,23 @@ pub(super) fn assemble(form: &Form, wish: &Wish<'_>, leaves: &[Elected]) -> Fill
     filling
 }
 
+/// Lets go of parts of objects that may be left out and are not whole, so that what they took is free for others.
+pub(super) fn release(form: &Form, leaves: &mut Vec<Elected>) {
+    let is_nested = |it: &&Elected| form.fields()[it.field].path.len() > 1;
+    let mut names: Vec<&str> =
+        leaves.iter().filter(is_nested).map(|it| form.fields()[it.field].parameter()).collect();
+    names.dedup();
+    for name in names {
+        let is_own = |it: &&Elected| form.fields()[it.field].parameter() == name;
+        let own: Vec<&Elected> = leaves.iter().filter(is_own).collect();
+        let is_whole = argument(form, name, &own)
+            .is_some_and(|it| form.admits_part(&Map::from_iter([(it.name, it.value)])));
+        if !is_whole && !form.required().any(|required| required == name) {
+            leaves.retain(|it| form.fields()[it.field].parameter() != name);
+        }
+    }
+}
+
 fn argument(form: &Form, name: &str, leaves: &[&Elected]) -> Option<Argument> {
     let first = leaves.first()?;
     let mut whole = Map::new();

@@ -11,7 +11,7 @@ use super::features::{Setting, Sink};
 use super::form::Form;
 use super::page::Page;
 use super::weights::Scales;
-use super::{Source, Wish, sign};
+use super::{Source, Wish, assembly, sign};
 
 /// What a field could be, for fitting weights: each value with its features.
 #[derive(Clone, Debug)]
@@ -117,7 +117,9 @@ pub(super) fn elect(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Vec<Electe
         Some(Elected { field, value: option.candidate.value, source, confidence: option.likelihood })
     });
     let mut elected: Vec<Elected> = elected.collect();
+    assembly::release(form, &mut elected);
     sole(form, wish, &page, &mut elected);
+    sign::json(form, wish, &page, &mut elected);
     sign::fill(form, wish, &page, &mut elected);
     elected
 }

@@ -74,7 +74,11 @@ const MAX_EXAMPLES: usize = 12;
 /// Returns the values that a field could have. All of them fit the schema.
 pub(super) fn candidates(form: &Form, field: &Field, page: &Page<'_>, now: Now) -> Vec<Candidate> {
     let end = End::of_pair(form, field);
-    let mut found = Gathering { form, field, page, end, found: Vec::new() };
+    let is_json = |field: &&Field| field.kind != Kind::Text || field.is_list;
+    let is_taken = |value: &Value| form.fields().iter().filter(is_json).any(|it| form.takes(it, value));
+    let literals = page.literals.iter().filter(|(_, value)| is_taken(value));
+    let wholes = literals.map(|(bytes, _)| bytes.clone()).collect();
+    let mut found = Gathering { form, field, page, end, wholes, found: Vec::new() };
     if !field.choices.is_empty() {
         found.choices();
     } else {
@@ -107,13 +111,15 @@ struct Gathering<'a> {
     page: &'a Page<'a>,
     /// Which end of a way it takes where another field takes the other one.
     end: Option<End>,
+    /// Where JSON stands that a field takes as it is.
+    wholes: Vec<Range<usize>>,
     found: Vec<Candidate>,
 }
 
 impl Gathering<'_> {
     /// Keeps a value if the schema takes it.
     fn keep(&mut self, value: Value, tokens: Range<usize>, bytes: Range<usize>, manner: How) {
-        if self.is_elsewhere(&value, &tokens, manner) {
+        if self.is_elsewhere(&value, &tokens, manner) || self.is_inside(&bytes) {
             return;
         }
         let value = match (&value, self.field.is_list) {
@@ -125,17 +131,26 @@ impl Gathering<'_> {
         }
     }
 
-    /// Whether a value is for another field: a tag is no path and a time no time zone, however near they stand, and
-    /// what comes from somewhere does not go there.
+    /// Whether a value is for another field: a tag or a word such as `to` is no path and a time no time zone, however
+    /// near they stand, and what comes from somewhere does not go there.
     fn is_elsewhere(&self, value: &Value, tokens: &Range<usize>, manner: How) -> bool {
         if tokens.is_empty() {
             return false;
         }
         let text = value.as_str().unwrap_or_default();
-        self.field.is_for_paths() && text.starts_with(['#', '@'])
+        let is_small = tokens.len() == 1 && self.page.roles[tokens.start] == Role::Small;
+        self.field.is_for_paths() && (text.starts_with(['#', '@']) || is_small && manner != How::Quoted)
             || self.field.is_for_zones() && manner != How::Quoted && !self.may_be_zone(text, tokens)
             || !self.field.is_for_zones() && self.hides_zone(tokens)
             || self.end.is_some_and(|end| end.is_denied(self.page, tokens))
+    }
+
+    /// Whether a value is a part of JSON that is meant as a whole.
+    fn is_inside(&self, bytes: &Range<usize>) -> bool {
+        let is_text = self.field.kind == Kind::Text && !self.field.is_list;
+        let holds =
+            |it: &Range<usize>| (is_text || it != bytes) && it.start <= bytes.start && bytes.end <= it.end;
+        !bytes.is_empty() && self.wholes.iter().any(holds)
     }
 
     /// Whether a text names a time zone or a place.

@@ -20,6 +20,19 @@ pub(super) fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     Check { root }.fits(schema, value, MAX_DEPTH)
 }
 
+/// Whether everything in a schema can be judged here; where it cannot, what does not fit may be right all the same.
+pub(super) fn is_judged(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().all(|(name, member)| match (name.as_str(), member) {
+            ("properties" | "$defs" | "definitions", Value::Object(each)) => each.values().all(is_judged),
+            ("const" | "enum" | "default" | "examples", _) => true,
+            _ => !UNJUDGED.contains(&name.as_str()) && is_judged(member),
+        }),
+        Value::Array(each) => each.iter().all(is_judged),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
 /// Follows references inside the document; what leads nowhere stays as it is.
 pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut at = schema;

@@ -16,14 +16,14 @@ pub(super) enum End {
 }
 
 /// Words in the names of fields that take the lower end, as terms.
-const LOW: [&str; 17] = [
+const LOW: [&str; 18] = [
     "min", "minimum", "from", "start", "begin", "since", "after", "lower", "low", "first", "origin", "sourc",
-    "old", "depart", "departur", "checkin", "offset",
+    "old", "depart", "departur", "checkin", "offset", "input",
 ];
 /// Words in the names of fields that take the upper end, as terms.
-const HIGH: [&str; 17] = [
+const HIGH: [&str; 18] = [
     "max", "maximum", "to", "end", "until", "till", "befor", "upper", "high", "last", "destin", "target",
-    "new", "return", "arriv", "checkout", "finish",
+    "new", "return", "arriv", "checkout", "finish", "output",
 ];
 
 /// Words before where something goes, and before where it comes from.

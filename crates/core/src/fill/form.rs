@@ -5,12 +5,13 @@ use serde_json::{Map, Value, json};
 use super::{Missing, check};
 use crate::text::{each_term, terms};
 use crate::tool::json::{Members, nesting};
+use crate::tool::words::words;
 use crate::tool::{Tool, clean};
 
 /// A tool's input schema, read for being filled in.
 #[derive(Clone, Debug)]
 pub struct Form {
-    schema: Value,
+    pub(super) schema: Value,
     fields: Vec<Field>,
     /// The words of the tool's own name and description, as terms.
     pub(super) about: Vec<String>,
@@ -82,6 +83,8 @@ const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
 /// The last words of the names of fields that take paths, as terms.
 const PLACES: [&str; 9] =
     ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
+/// Words in the names of fields that say where something new goes.
+const RESULTS: [&str; 6] = ["output", "out", "destination", "dest", "target", "save"];
 const MAX_ABOUT_TERMS: usize = 80;
 /// Characters of a description that are shown.
 const MAX_TOLD: usize = 500;
@@ -134,6 +137,11 @@ impl Form {
             Some(property) => check::fits(&self.schema, property, value),
             None => self.is_open(),
         })
+    }
+
+    /// Whether everything in the schema is understood, so that what does not fit is wrong for certain.
+    pub fn is_judged(&self) -> bool {
+        check::is_judged(&self.schema)
     }
 
     /// Returns the names of the parameters that the schema requires.
@@ -241,8 +249,14 @@ impl Field {
     }
 
     /// Whether it takes a path, by its name.
-    pub(super) fn is_for_paths(&self) -> bool {
+    pub(crate) fn is_for_paths(&self) -> bool {
         PLACES.contains(&self.head())
+    }
+
+    /// Whether it says where something new goes or what it becomes, by its name.
+    pub(crate) fn is_for_results(&self) -> bool {
+        let name = self.path.last().map_or("", String::as_str);
+        words(name).any(|word| RESULTS.contains(&word.to_lowercase().as_str()))
     }
 
     /// Whether it takes a time zone, by its name.

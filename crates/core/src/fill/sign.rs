@@ -13,6 +13,7 @@ use super::candidate::{Candidate, How, candidates};
 use super::end::End;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
+use super::token::Token;
 use super::{Source, Wish};
 
 /// How sure a value is that only its form or its place speaks for.
@@ -31,7 +32,7 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
             continue;
         }
         let found = candidates(form, field, page, wish.now);
-        let used = used(page, elected);
+        let used = used(form, page, elected);
         let is_free =
             |it: &&Candidate| !used.iter().any(|at| at.start < it.bytes.end && it.bytes.start < at.end);
         let rivals = form.fields().iter().enumerate().filter(|(other, it)| {
@@ -50,9 +51,29 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
     }
 }
 
+/// Gives JSON in the text to the one field that needs it and takes it as it is.
+pub(super) fn json(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut Vec<Elected>) {
+    for (_, value) in &page.literals {
+        let is_open = |(at, field): &(usize, &Field)| {
+            field.is_required
+                && (field.kind != Kind::Text || field.is_list)
+                && !wish.given.contains_key(field.parameter())
+                && !elected.iter().any(|it| it.field == *at)
+                && form.takes(field, value)
+        };
+        let open: Vec<usize> = form.fields().iter().enumerate().filter(is_open).map(|(at, _)| at).collect();
+        if let [field] = open[..]
+            && !elected.iter().any(|it| it.value == *value)
+        {
+            elected.push(Elected { field, value: value.clone(), source: Source::Text, confidence: SIGN });
+        }
+    }
+}
+
 /// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
 ///
-/// Of two time zones the second is told by the first, whether or not it is needed.
+/// Of two time zones the second is told by the first, whether or not it is needed. So is where something new goes when a
+/// path stands behind a word such as `into`.
 fn only_one<'c>(
     (form, field): (&Form, &Field),
     page: &Page<'_>,
@@ -65,11 +86,17 @@ fn only_one<'c>(
         field if field.is_for_zones() => |_: &str| true,
         _ => return None,
     };
-    if !field.is_required && !is_second {
+    let is_goal = field.is_for_paths() && field.is_for_results();
+    if !field.is_required && !is_second && !is_goal {
         return None;
     }
-    let places: Vec<&Candidate> =
-        found.filter(|it| !it.bytes.is_empty() && has_form(&page.text[it.bytes.clone()])).collect();
+    let is_meant = |it: &&Candidate| {
+        field.is_required || !is_goal || End::before(page, it.tokens.start) == Some(End::High)
+    };
+    let places: Vec<&Candidate> = found
+        .filter(|it| !it.bytes.is_empty() && has_form(&page.text[it.bytes.clone()]))
+        .filter(is_meant)
+        .collect();
     let longest = places.iter().max_by_key(|it| it.bytes.len())?;
     let is_within = |it: &&Candidate| within(&it.bytes, &longest.bytes);
     places.iter().all(is_within).then(|| longest.value.clone())
@@ -85,7 +112,10 @@ fn named<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Can
         let is_name = |term: &str| {
             term == field.head() || is_said && field.words.first().is_some_and(|first| first == term)
         };
-        before.is_some_and(|token| !token.term.is_empty() && is_name(&token.term))
+        // A field `at` is named by a small word, which has no term.
+        let is_own =
+            |token: &Token| field.path.last().is_some_and(|own| own.eq_ignore_ascii_case(&token.lower));
+        before.is_some_and(|token| is_own(token) || !token.term.is_empty() && is_name(&token.term))
     };
     let is_plain = |it: &&Candidate| {
         let behind = page.roles[it.tokens.end..].first();
@@ -100,12 +130,15 @@ fn named<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Can
 }
 
 /// Where the text says the values of other fields, alone or in lists.
-fn used(page: &Page<'_>, elected: &[Elected]) -> Vec<Range<usize>> {
+///
+/// A choice is not said by the ending of a file that has it.
+fn used(form: &Form, page: &Page<'_>, elected: &[Elected]) -> Vec<Range<usize>> {
     let parts = |it: &'_ Elected| -> Vec<String> {
         let items = it.value.as_array().map_or(std::slice::from_ref(&it.value), Vec::as_slice);
         items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
     };
-    let values = elected.iter().flat_map(parts).filter(|value| !value.is_empty());
+    let said = elected.iter().filter(|it| form.fields()[it.field].choices.is_empty());
+    let values = said.flat_map(parts).filter(|value| !value.is_empty());
     let places = |value: String| -> Vec<Range<usize>> {
         page.text.match_indices(&value).map(|(at, it)| at..at + it.len()).collect()
     };

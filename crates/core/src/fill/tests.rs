@@ -279,3 +279,47 @@ fn r9_one_path_for_two_fields_goes_where_its_word_says() {
     "#
     );
 }
+
+#[test]
+fn r9_the_name_of_a_file_says_its_format_and_where_it_goes() {
+    let text = json!({"type": "string"});
+    let format = json!({"type": "string", "enum": ["markdown", "html", "docx"], "default": "markdown"});
+    let properties = json!({
+        "contents": text, "input_file": text, "input_format": format, "output_format": format, "output_file": text,
+    });
+    let form =
+        Form::new(("convert", "Converts contents"), json!({"type": "object", "properties": properties}));
+    let filled = |task: &str| Value::Object(fill(&form, &wish(task, &Map::new(), &[])).object());
+    let file = json!({"output_format": "docx", "output_file": "/home/me/report.docx"});
+    assert_eq!(filled("turn it into /home/me/report.docx"), file);
+    assert_eq!(filled("convert it to /home/me/report.docx"), file);
+}
+
+#[test]
+fn r9_a_part_of_an_object_that_is_not_whole_takes_nothing_from_others() {
+    let text = json!({"type": "string"});
+    let link = json!({
+        "type": "object", "required": ["cell", "target"],
+        "properties": {"cell": {"type": "string", "description": "A cell, e.g. 'B2'."}, "target": text},
+    });
+    let properties = json!({
+        "sheet": text, "at": {"type": "string", "description": "Top-left cell."},
+        "links": {"type": "array", "items": link},
+    });
+    let schema = json!({"type": "object", "properties": properties, "required": ["sheet", "at"]});
+    let form = Form::new(("write_range", "Write values into cells"), schema);
+    let filling = fill(&form, &wish("write it into the sheet Q1 at B2", &Map::new(), &[]));
+    assert_eq!(Value::Object(filling.object()), json!({"sheet": "Q1", "at": "B2"}));
+}
+
+#[test]
+fn r9_json_in_a_request_is_one_value() {
+    let text = json!({"type": "string"});
+    let rows = json!({"type": "array", "items": {"type": "array", "items": text}});
+    let fields = json!({"sheet": text, "rows": rows});
+    let task = "write the rows [[\"Month\", \"Sales\"]] into the sheet Q1";
+    insta::assert_snapshot!(filled("write_range Write rows into a sheet", &fields, task), @r#"
+    sheet = "Q1"
+    rows = [["Month","Sales"]]
+    "#);
+}

@@ -198,6 +198,7 @@ impl<'a> Checked<'a> {
             Input::Literal(_)
             | Input::Item(_)
             | Input::Parameter(_)
+            | Input::Renamed { .. }
             | Input::Text(_)
             | Input::List(_)
             | Input::Object(_) => {}

@@ -5,6 +5,7 @@
 
 mod bind;
 mod name;
+mod need;
 mod undo;
 
 use std::collections::BTreeMap;

@@ -36,6 +36,9 @@ fn filled(input: &Input, values: &Map<String, Value>) -> Input {
             Input::Text(parts.iter().filter(|part| said(part)).map(|part| filled(part, values)).collect())
         }
         Input::List(parts) => Input::List(all(parts)),
+        Input::Renamed { of, ending } => {
+            Input::Renamed { of: Box::new(filled(of, values)), ending: ending.clone() }
+        }
         Input::Object(members) => Input::Object(arguments(members, values)),
         Input::Literal(_) | Input::Output { .. } | Input::Found { .. } | Input::Item(_) => input.clone(),
     }

@@ -40,6 +40,13 @@ pub enum Input {
     List(Vec<Self>),
     /// An object of values.
     Object(BTreeMap<String, Self>),
+    /// The path of another file, with this ending instead of its own.
+    Renamed {
+        /// The path.
+        of: Box<Self>,
+        /// The ending, without a dot.
+        ending: String,
+    },
     /// Whoever starts the template gives it.
     Parameter(String),
 }
@@ -97,6 +104,7 @@ impl Input {
         match self {
             Self::Text(parts) | Self::List(parts) => parts.iter().for_each(|part| part.visit(visit)),
             Self::Object(members) => members.values().for_each(|member| member.visit(visit)),
+            Self::Renamed { of, .. } => of.visit(visit),
             Self::Literal(_)
             | Self::Output { .. }
             | Self::Found { .. }
@@ -119,6 +127,7 @@ impl Input {
         match self {
             Self::Text(parts) | Self::List(parts) => 1 + deepest(&mut parts.iter()),
             Self::Object(members) => 1 + deepest(&mut members.values()),
+            Self::Renamed { of, .. } => 1 + of.nesting(),
             Self::Literal(_)
             | Self::Output { .. }
             | Self::Found { .. }
@@ -157,6 +166,7 @@ impl fmt::Display for Input {
             Self::Item(path) => write!(f, "item{}", dotted(path).replace(".[", "[")),
             Self::Parameter(name) => write!(f, "parameters.{name}"),
             Self::Text(parts) => joined(f, parts, " + "),
+            Self::Renamed { of, ending } => write!(f, "{of} with the ending .{ending}"),
             Self::List(parts) => {
                 f.write_str("[")?;
                 joined(f, parts, ", ")?;

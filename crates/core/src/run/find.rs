@@ -1,6 +1,6 @@
 //! A value for a parameter, looked for in a result whose form nobody declared.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::fill::{Discovery, Form, from_result, is_of_type};
 use crate::plan::{Sought, Which, is_content};
@@ -30,6 +30,9 @@ pub(super) fn find(result: &Value, sought: &Sought, which: Which) -> Option<Valu
                 items.map_or_else(|| is_plain(value) || value.is_number(), |items| items.iter().all(is_plain))
             };
             let is_told = is_content(&sought.parameter);
+            if let Some(table) = table(result).filter(|table| is_told && fits(table, &sought.schema)) {
+                return Some(table);
+            }
             let whole = read.map(|found| found.value).filter(|value| is_told || is_fitting(value));
             whole.or_else(|| title(result, sought, which))
         }),
@@ -55,6 +58,22 @@ fn title(result: &Value, sought: &Sought, which: Which) -> Option<Value> {
     let found = CALLED.iter().find_map(called)?;
     let line = found.as_str()?.lines().next()?.chars().take(TITLE).collect::<String>();
     Some(Value::from(line))
+}
+
+/// Writes the rows of a result as lines with tabs between the cells: one row alone is not what was read.
+fn table(result: &Value) -> Option<Value> {
+    let is_cell = |cell: &Value| !cell.is_array() && !cell.is_object();
+    let is_row = |row: &Value| row.as_array().is_some_and(|cells| cells.iter().all(is_cell));
+    let is_table = |list: &&Vec<Value>| !list.is_empty() && list.iter().all(is_row);
+    let members = result.as_object().into_iter().flat_map(Map::values);
+    let rows = members.chain([result]).filter_map(Value::as_array).find(is_table)?;
+    let written = |cell: &Value| match cell {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => cell.to_string(),
+    };
+    let line = |row: &Value| row.as_array().into_iter().flatten().map(written).collect::<Vec<_>>().join("\t");
+    Some(Value::String(rows.iter().map(line).collect::<Vec<_>>().join("\n")))
 }
 
 /// A library wraps texts in an object with one member.
@@ -227,6 +246,9 @@ mod tests {
         assert_eq!(found(commit, "title", &text, Which::First), Some(json!("Fix the fence")));
         let log = json!("Commit: 8bb887b4c49b\nAuthor: decade\n");
         assert_eq!(found(log, "revision", &text, Which::First), Some(json!("8bb887b4c49b")));
+        let sheet = json!({"range": "A1:B2", "values": [["region", "amount"], ["North", 12]]});
+        let told = json!("region\tamount\nNorth\t12");
+        assert_eq!(found(sheet, "content", &text, Which::First), Some(told));
         assert_eq!(found(json!(["x", "y"]), "file", &text, Which::Last), Some(json!("y")));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Call, Direction, Piece, Run, State, Work, find, output};
+use crate::lexicon::split_ending;
 use crate::plan::{Condition, Input, Step, Test};
 use crate::tool::Effect;
 
@@ -130,6 +131,12 @@ impl Scene<'_> {
                     }
                 }
                 Ok(Value::String(text))
+            }
+            Input::Renamed { of, ending } => {
+                let value = self.resolve(of, own)?;
+                let path = value.as_str().ok_or_else(|| format!("{of} is not the path of a file"))?;
+                let stem = split_ending(path).map_or(path, |(stem, _)| stem);
+                Ok(Value::String(format!("{stem}.{ending}")))
             }
             Input::List(parts) => parts.iter().map(|part| self.resolve(part, own)).collect(),
             Input::Object(members) => {

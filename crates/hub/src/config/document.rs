@@ -16,7 +16,7 @@ use super::mistake::Report;
 /// A file of this size is not written by hand, and neither are its settings.
 pub(super) const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// No setting is nested deeper than a handful of levels.
-const MOST_LEVELS: usize = 100;
+pub(super) const MOST_LEVELS: usize = 100;
 /// The top-level keys whose values may refer to the environment.
 const EXPANDED: [&str; 6] = ["mcpServers", "servers", "serve", "store", "routing", "toolset"];
 

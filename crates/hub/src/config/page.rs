@@ -5,7 +5,7 @@ use std::path::Path;
 use super::document::{self, Node, Value};
 use super::expand::Expander;
 use super::mistake::{Mistake, Report};
-use super::{BYTE_ORDER_MARK, check};
+use super::{BYTE_ORDER_MARK, check, yaml};
 
 /// A file that fits its schema, in which everything has a place.
 pub(crate) struct Page<'a> {
@@ -14,7 +14,8 @@ pub(crate) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads JSON with comments and compares it with a schema; returns everything that does not fit.
+    /// Reads JSON with comments, or YAML where the file's name says so, and compares it with a schema; returns
+    /// everything that does not fit.
     pub(crate) fn read(
         text: &'a str,
         path: &'a Path,
@@ -24,7 +25,13 @@ impl<'a> Page<'a> {
         let mut report = Report::new(path, text);
         // Only settings refer to the environment.
         let expander = Expander { env: &|_| None, home: Path::new(""), folder: Path::new("") };
-        let Some(root) = document::read(text, &expander, &mut report) else { return Err(report.finish()) };
+        let is_yaml = path.extension().is_some_and(|it| it == "yaml" || it == "yml");
+        let read = if is_yaml {
+            yaml::read(text, &mut report)
+        } else {
+            document::read(text, &expander, &mut report)
+        };
+        let Some(root) = read else { return Err(report.finish()) };
         check::check(schema, &root, &mut report);
         if report.touches(&(0..text.len() + 1)) { Err(report.finish()) } else { Ok(Self { root, report }) }
     }

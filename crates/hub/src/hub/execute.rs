@@ -7,11 +7,13 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+use toolyard_core::fill::Form;
 use toolyard_core::plan::{Input, Plan, Step};
 use toolyard_core::run::{
-    Allowance, Call, CallId, Confirmation, Finding, Leaving, Next, Outcome, Report, Run, Stale, reading,
+    Allowance, Call, CallId, Confirmation, Direction, Finding, Leaving, Next, Outcome, Report, Run, Stale,
+    reading,
 };
-use toolyard_core::tool::{Effect, ToolId};
+use toolyard_core::tool::{Effect, Tool, ToolId};
 
 use super::call::{is_error, wants_input};
 use super::{Hub, Trouble};
@@ -209,12 +211,15 @@ impl Hub {
         digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Makes one call of a run, and says what became of it.
-    async fn outcome(&self, call: &Call, caller: &Arc<Caller>) -> Outcome {
+    /// Makes one call of a run, and says what became of it. `late` names the arguments that nobody has checked yet.
+    async fn outcome(&self, call: &Call, late: &[String], caller: &Arc<Caller>) -> Outcome {
         let snapshot = self.snapshot();
         let Some(tool) = snapshot.catalog.get(call.tool.as_str()) else {
             return Outcome::Refused(self.unknown_tool(&snapshot, call.tool.as_str()).message);
         };
+        if let Some(unfit) = unfit(tool, call, late) {
+            return Outcome::Refused(unfit);
+        }
         let mut params = Fields::default();
         params.set("arguments", raw(&call.arguments));
         // What a step destroys was agreed to before; what only its late arguments show was not.
@@ -243,6 +248,35 @@ impl Hub {
             Err(Trouble::Failed(failure)) => unanswered(&failure),
         }
     }
+}
+
+/// Names the arguments of a call that were found only while the plan ran.
+fn late(plan: &Plan, call: &Call) -> Vec<String> {
+    let step = plan.step(&call.id.step);
+    let arguments = step.and_then(|step| match call.id.direction {
+        Direction::Forth => Some(&step.arguments),
+        Direction::Back => step.undo.as_ref().map(|undo| &undo.arguments),
+    });
+    let is_late = |(_, input): &(&String, &Input)| !input.is_known();
+    arguments.into_iter().flatten().filter(is_late).map(|(name, _)| name.clone()).collect()
+}
+
+/// Says which value that was found on the way does not fit the schema of its tool: such a call is not sent.
+fn unfit(tool: &Tool, call: &Call, late: &[String]) -> Option<String> {
+    let form = Form::of(tool);
+    let misfits = |name: &&String| {
+        let value = call.arguments.get(*name)?;
+        let alone = Map::from_iter([((*name).clone(), value.clone())]);
+        (form.is_judged() && !form.admits_part(&alone)).then(|| said(value))
+    };
+    late.iter().find_map(|name| {
+        let value = misfits(&name)?;
+        let schema = form.schema_of(name).map(said).unwrap_or_default();
+        Some(format!(
+            "`{name}` was found to be {value}, which `{}` does not take; it takes {schema}",
+            tool.id
+        ))
+    })
 }
 
 /// Whether a call without an answer may have reached its tool.
@@ -322,8 +356,9 @@ impl Execution {
                     }
                     for call in calls {
                         tell(Moment::Sent(&call));
+                        let late = late(self.run.plan(), &call);
                         in_flight.push(Box::pin(async move {
-                            let outcome = hub.outcome(&call, caller).await;
+                            let outcome = hub.outcome(&call, &late, caller).await;
                             (call.id, outcome)
                         }));
                     }

@@ -52,7 +52,11 @@ async fn probe(link: &Arc<Link>, abilities: &Fields) -> Result<Peer, Failure> {
         None => {
             let mut initializing = std::pin::pin!(initialize(link, abilities));
             tokio::select! {
-                greeted = &mut initializing => greeted,
+                greeted = &mut initializing => match greeted {
+                    // It was only slow to start: its answer to the first greeting is there or on its way.
+                    Err(Failure::Refused(error)) if error.is_modern() => discovering.await,
+                    greeted => greeted,
+                },
                 found = &mut discovering => match found {
                     Ok(peer) => Ok(peer),
                     Err(_) => initializing.await,

@@ -47,6 +47,73 @@ fn r11_every_mistake_of_a_file_is_told_with_its_line() {
 }
 
 #[test]
+fn r11_yaml_is_read_like_json_and_its_mistakes_have_lines_too() {
+    let yaml = r#"# Comments are fine.
+name: tagging
+title: Tag notes
+description: Tags what a search finds.
+parameters:
+  properties:
+    query: { type: string }
+    limit: { type: integer, default: 3 }
+    tag: {}
+  required: [query]
+steps:
+  - name: search
+    tool: notes__search
+    arguments:
+      q: "{{parameters.query}}"
+      n: "{{parameters.limit}}"
+  - name: tag
+    tool: notes__tag
+    each: "{{search.results}}"
+    retries: 1
+    when: { value: "{{item.path}}", filled: true }
+    arguments:
+      path: "{{item.path}}"
+      tag: "{{parameters.tag}}"
+    undo:
+      tool: notes__untag
+      arguments: { path: "{{item.path}}", tag: new }
+"#;
+    for name in ["tagging.yaml", "tagging.yml"] {
+        assert_eq!(Template::parse(yaml, Path::new(name)).unwrap(), template());
+    }
+    insta::assert_snapshot!(wrong_yaml("name: no good\ndescription: Größe\nsteps:\n  - {name: a, tool: x}\n"), @"
+    w.yaml:1:1: a name has 1 to 48 letters, digits, `_` and `-`
+    w.yaml:4:15: `x` is not the name of a tool; expected `server__tool`
+    ");
+    insta::assert_snapshot!(wrong_yaml("nam: x\ndescription: on\nsteps: 7\nsteps: []\n"), @"
+    w.yaml:1:1: unknown key `nam` at the top level
+      hint: did you mean `name`?
+    w.yaml:1:1: `name` is missing at the top level
+    w.yaml:3:8: `steps` must be a list, not a number
+    w.yaml:4:1: the key `steps` is written twice
+      hint: keep one of the two
+    ");
+    insta::assert_snapshot!(wrong_yaml("name: a\n  description: b\n"), @"w.yaml:2:14: mapping values are not allowed in this context");
+    insta::assert_snapshot!(wrong_yaml("name: a\nsteps:\n  - arguments: {path: {{item}}}\n"), @"
+    w.yaml:3:24: a key must be a text
+      hint: put a text with `{{` in quotes
+    ");
+    insta::assert_snapshot!(wrong_yaml("name: &n a\ndescription: *n\n"), @"
+    w.yaml:2:14: an alias is not read
+      hint: write the value again
+    ");
+    insta::assert_snapshot!(wrong_yaml("name: !!str a\n"), @"
+    w.yaml:1:7: the tag `tag:yaml.org,2002:!str` is not read
+      hint: leave it out; put a text that looks like a number in quotes
+    ");
+    insta::assert_snapshot!(wrong_yaml("name: a\n---\nname: b\n"), @"
+    w.yaml:3:1: a second document begins here
+      hint: one file has one document; put the other one into a file of its own
+    ");
+    insta::assert_snapshot!(wrong_yaml("# nothing\n"), @"w.yaml:1:1: the file is empty");
+    insta::assert_snapshot!(wrong_yaml(&"[".repeat(300)), @"w.yaml:1:256: recursion limit exceeded");
+    insta::assert_snapshot!(wrong_yaml(&"- ".repeat(300)), @"w.yaml:1:201: more than 100 levels of nesting");
+}
+
+#[test]
 fn r11_the_workflows_that_are_shipped_are_right() {
     for (name, text) in SHIPPED {
         if let Err(mistakes) = Template::parse(text, Path::new(name)) {
@@ -161,13 +228,14 @@ fn r11_files_of_a_person_come_first_and_wrong_ones_are_named() {
     write("own.json", &TEMPLATE.replace("\"tagging\"", "\"commit-all\""));
     write("twice.json", &TEMPLATE.replace("\"tagging\"", "\"commit-all\""));
     write("wrong.json", "{");
+    write("wrong.yml", "name: [");
     write("other.txt", "not looked at");
     let (templates, mistakes) = read(&[folder.path().to_owned(), folder.path().join("missing.json")]);
     let own = templates.iter().find(|it| it.name == "commit-all").unwrap();
     assert!(own.definition()["description"].as_str().unwrap().starts_with("Tags what"));
     let files: Vec<String> =
         mistakes.iter().map(|it| it.path.file_name().unwrap().to_string_lossy().into_owned()).collect();
-    assert_eq!(files, ["twice.json", "wrong.json", "missing.json"]);
+    assert_eq!(files, ["twice.json", "wrong.json", "wrong.yml", "missing.json"]);
 }
 
 const TEMPLATE: &str = r#"{
@@ -211,6 +279,14 @@ fn catalog() -> Catalog {
 }
 
 fn wrong(text: &str) -> String {
-    let mistakes = Template::parse(text, Path::new("w.json")).unwrap_err();
+    mistakes(text, "w.json")
+}
+
+fn wrong_yaml(text: &str) -> String {
+    mistakes(text, "w.yaml")
+}
+
+fn mistakes(text: &str, file: &str) -> String {
+    let mistakes = Template::parse(text, Path::new(file)).unwrap_err();
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

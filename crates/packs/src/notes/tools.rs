@@ -175,8 +175,8 @@ fn tag() -> Spec {
         input: (
             json!({
                 "note": note(),
-                "add": tag_list("Tags to add."),
-                "remove": tag_list("Tags to remove."),
+                "add": tag_list("Tags to add; required unless remove is given."),
+                "remove": tag_list("Tags to remove; required unless add is given."),
                 "expected": expected(),
             }),
             &["note"],

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{Input, Path, Sought, Step, Which};
+use super::need::need;
 use super::{Bound, Duty};
 use crate::fill::{Field, Source};
 use crate::lexicon::Action;
@@ -57,7 +58,7 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
         }
     }
     if let Some(Each::Listed(items)) = &duty.clause.each {
-        list(duty, items, &mut bound);
+        list(duty, items, (earlier, steps), &mut bound);
     }
     let source = source(duty, &refers, earlier);
     let binder =
@@ -77,6 +78,7 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
         }
     }
     binder.mention(&mut bound);
+    need(duty, &mut bound);
     bound
 }
 
@@ -97,15 +99,26 @@ fn is_said(duty: &Duty<'_>, parameter: &str) -> bool {
 }
 
 /// Runs a step for each of the things that its request lists.
-fn list(duty: &Duty<'_>, items: &[String], bound: &mut Bound) {
+fn list(duty: &Duty<'_>, items: &[String], (earlier, steps): (&[Duty<'_>], &[Step]), bound: &mut Bound) {
     let is_item = |input: &Input| {
         let Input::Literal(Value::String(text)) = input else { return false };
         items.iter().any(|item| item.eq_ignore_ascii_case(text))
     };
     // The words were filled in with the first of the things at their end, to see where it belongs.
     let taken = bound.arguments.iter().find(|(_, input)| is_item(input)).map(|(name, _)| name.clone());
-    let open = || duty.form.required().find(|name| !bound.arguments.contains_key(*name)).map(str::to_owned);
-    if let Some(parameter) = taken.or_else(open) {
+    let free = || duty.form.required().filter(|name| !bound.arguments.contains_key(*name));
+    // Who made the sheets Q1 and Q2 and then goes through them means a parameter `sheet`.
+    let is_theirs = |name: &&str| {
+        let is_same = |(known, input): (&String, &Input)| {
+            let Input::Literal(Value::Array(values)) = input else { return false };
+            terms(known, 8) == terms(name, 8) && items.iter().all(|item| values.contains(&json!(item)))
+        };
+        steps.iter().any(|step| step.arguments.iter().any(is_same))
+    };
+    let is_new = |name: &&str| carried(name, duty, (earlier, steps)).is_none();
+    let open = || free().find(is_theirs).or_else(|| free().find(is_new)).or_else(|| free().next());
+    let open = open().map(str::to_owned);
+    if let Some(parameter) = taken.or(open) {
         bound.arguments.insert(parameter, Input::Item(Path::default()));
         bound.each = Some(Input::Literal(json!(items)));
     }
@@ -132,6 +145,13 @@ fn is_listing(duty: &Duty<'_>) -> bool {
     matches!(duty.action, Action::Search | Action::List)
 }
 
+/// Whether a step changes something and answers that it did, so that there is nothing in its answer to tell.
+fn changes(duty: &Duty<'_>) -> bool {
+    let only_changes =
+        [Action::Create, Action::Update, Action::Delete, Action::Move, Action::Copy, Action::Send];
+    duty.effect != Effect::Read && only_changes.contains(&duty.action)
+}
+
 /// What a step may take values from.
 struct Binder<'a> {
     duty: &'a Duty<'a>,
@@ -150,7 +170,9 @@ impl Binder<'_> {
         if let Some(repeated) = repeated(field.parameter(), bound) {
             return Some(repeated);
         }
-        let carried = self.carried(field);
+        let is_single = field.path.len() == 1;
+        let carried = is_single.then(|| carried(field.parameter(), self.duty, (self.earlier, self.steps)));
+        let carried = carried.flatten();
         let (before, step) = self.source?;
         let is_named = last_word_in(field.parameter(), &IDENTITY);
         let is_told = is_content(field.parameter());
@@ -161,6 +183,10 @@ impl Binder<'_> {
         if let Some(carried) = carried.filter(|_| !is_picked) {
             return Some(carried);
         }
+        // What is told comes from a step that shows something, and not from the answer of one that only changed things.
+        let shows = |(duty, _): &(&Duty<'_>, &Step)| !changes(duty);
+        let teller = || self.earlier.iter().zip(self.steps).rev().find(shows).map(|(_, step)| step);
+        let step = if is_told && changes(before) { teller().unwrap_or(step) } else { step };
         if is_named || is_told || is_about {
             return self.found(field.parameter(), step);
         }
@@ -172,16 +198,6 @@ impl Binder<'_> {
         let is_own = |field: &&Field| !field.parameter().to_lowercase().starts_with("confirm");
         let fields = self.duty.form.fields().iter().filter(|field| field.is_required).filter(is_own);
         fields.filter(|field| !bound.arguments.contains_key(field.parameter()))
-    }
-
-    /// Returns the value that an earlier step of the same server had for a parameter of the same name.
-    fn carried(&self, field: &Field) -> Option<Input> {
-        if field.path.len() > 1 || is_content(field.parameter()) {
-            return None;
-        }
-        let same = |(before, _): &(&Duty<'_>, &Step)| before.tool.server == self.duty.tool.server;
-        let mut known = self.earlier.iter().zip(self.steps).rev().filter(same);
-        known.find_map(|(_, step)| step.arguments.get(field.parameter()).filter(|it| it.is_known()).cloned())
     }
 
     fn found(&self, parameter: &str, step: &Step) -> Option<Input> {
@@ -229,9 +245,16 @@ impl Binder<'_> {
 
     /// Where a request speaks of an earlier result and nothing needed takes it, a field that may hold it does.
     fn mention(&self, bound: &mut Bound) {
-        let is_used = bound.arguments.values().chain(&bound.each).any(is_late);
+        // What is carried over from a step is what a request says of it.
+        let is_carried = |(name, input): (&String, &Input)| {
+            let carried = carried(name, self.duty, (self.earlier, self.steps));
+            last_word_in(name, &IDENTITY) && carried.as_ref() == Some(input)
+        };
+        let is_used = bound.arguments.values().chain(&bound.each).any(is_late)
+            || !self.is_each() && bound.arguments.iter().any(is_carried);
         let speaks = !self.refers.is_empty() || self.is_each();
-        let Some((_, step)) = self.source.filter(|_| speaks && !is_used && bound.missing.is_empty()) else {
+        let Some((before, step)) = self.source.filter(|_| speaks && !is_used && bound.missing.is_empty())
+        else {
             return;
         };
         let optional = || {
@@ -241,14 +264,28 @@ impl Binder<'_> {
             })
         };
         let open = |field: &&Field| !bound.arguments.contains_key(field.parameter());
-        let told = optional().filter(open).find(|field| is_content(field.parameter()));
-        let named = || optional().filter(open).find(|field| last_word_in(field.parameter(), &IDENTITY));
-        if let Some(field) = told.or_else(named)
+        let told = || optional().filter(open).find(|field| is_content(field.parameter()));
+        let is_named = |field: &&Field| last_word_in(field.parameter(), &IDENTITY) && !field.is_for_results();
+        let named = || optional().filter(open).find(is_named);
+        // A list says which things there are, and not what is in them.
+        let is_many = self.which() == Which::All && is_listing(before);
+        let field = if is_many { named().or_else(told) } else { told().or_else(named) };
+        if let Some(field) = field
             && let Some(input) = self.found(field.parameter(), step)
         {
             self.put(field.parameter(), input, bound);
         }
     }
+}
+
+/// Returns the value that an earlier step of the same server had for a parameter of the same name.
+fn carried(parameter: &str, duty: &Duty<'_>, (earlier, steps): (&[Duty<'_>], &[Step])) -> Option<Input> {
+    if is_content(parameter) {
+        return None;
+    }
+    let same = |(before, _): &(&Duty<'_>, &Step)| before.tool.server == duty.tool.server;
+    let mut known = earlier.iter().zip(steps).rev().filter(same);
+    known.find_map(|(_, step)| step.arguments.get(parameter).filter(|it| it.is_known()).cloned())
 }
 
 /// Some tools want what they destroy to be named twice, as `path` and `confirmPath`.

@@ -30,9 +30,23 @@ fn desk() -> Catalog {
             &["path", "tags"],
         ),
     ];
+    let list = json!({"type": "array", "items": text});
+    let cells = json!({"path": text, "sheet": text, "rows": list});
+    let said = |description: &str| json!({"type": "string", "description": description});
+    let format = json!({"type": "string", "enum": ["html", "docx"]});
+    let contents = json!({
+        "contents": said("What to convert (required if input_file not provided)"), "input_file": text,
+        "output_format": format, "output_file": said("Where to save it (required for docx)"),
+    });
+    let office = vec![
+        tool("create_book", "Create a book", json!({"path": text, "sheets": list}), &["path"]),
+        tool("write_cells", "Write cells", cells, &["path", "sheet", "rows"]),
+        tool("search_files", "Search files", json!({"pattern": text}), &["pattern"]),
+        tool("convert", "Convert contents", contents, &[]),
+    ];
     let clock = vec![tool("get_time", "Get the time in a city", json!({"city": text}), &["city"])];
     let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
-    let servers = [("vault", vault), ("clock", clock)];
+    let servers = [("vault", vault), ("clock", clock), ("office", office)];
     Catalog::gather(servers.map(|(server, tools)| (Advertised { server: server.into(), tools }, bounds))).0
 }
 
@@ -145,4 +159,58 @@ fn r10_what_is_created_can_be_deleted_again_where_the_server_has_a_counterpart()
     assert_eq!(undo.arguments["path"], Input::Literal(json!("a.md")));
     // What was named is named again.
     assert_eq!(plan.steps()[1].arguments["path"], Input::Literal(json!("a.md")));
+}
+
+#[test]
+fn r9_listed_things_go_where_an_earlier_step_had_them() {
+    let plan = drawn(
+        "Create the book b.xlsx with the sheets Q1 and Q2, then for each of Q1 and Q2 write the cells",
+        &["office__create_book", "office__write_cells"],
+        &json!([{"path": "b.xlsx", "sheets": ["Q1", "Q2"]}, {"rows": ["x"]}]),
+    );
+    let plan = plan.unwrap();
+    let step = &plan.steps()[1];
+    assert_eq!(step.arguments["sheet"], Input::Item(Default::default()));
+    assert_eq!(step.arguments["path"], Input::Literal(json!("b.xlsx")));
+}
+
+#[test]
+fn r9_what_is_told_comes_from_the_step_that_shows_it() {
+    let plan = drawn(
+        "Read the note a.md, then create the book b.xlsx and create a note c.md with it",
+        &["vault__read_note", "office__create_book", "vault__create_note"],
+        &json!([{"path": "a.md"}, {"path": "b.xlsx"}, {"path": "c.md"}]),
+    );
+    let plan = plan.unwrap();
+    let content = &plan.steps()[2].arguments["content"];
+    assert!(matches!(content, Input::Found { step, .. } if *step == plan.steps()[0].name), "{content:?}");
+}
+
+#[test]
+fn r9_a_new_file_lies_beside_the_one_that_it_is_made_from() {
+    let tools = ["office__search_files", "office__convert"];
+    let given = json!([{"pattern": "*.md"}, {"output_format": "docx"}]);
+    let plan = drawn("Search for the files *.md, then convert each file to docx", &tools, &given).unwrap();
+    insta::assert_snapshot!(plan.render(), @r#"
+    Search for the files *.md, then convert each file to docx: 2 steps, about 200 ms
+     1 ─ files: office__search_files (reads)
+           pattern = "*.md"
+           tried again up to 2 times
+     2 ─ convert: office__convert (changes), after files
+           for each of all input_file in files
+           input_file = item
+           output_file = item with the ending .docx
+           output_format = "docx"
+    "#);
+}
+
+#[test]
+fn r9_what_only_a_description_asks_for_is_asked_for_before_anything_runs() {
+    let tools = ["vault__search_notes", "office__convert"];
+    let said = "Find notes about AI and convert the file";
+    let gap = |given: Value| {
+        drawn(said, &tools, &json!([{"query": "AI"}, given])).unwrap_err().missing[0].name.clone()
+    };
+    assert_eq!(gap(json!({"output_format": "html"})), "contents");
+    assert_eq!(gap(json!({"output_format": "docx", "contents": "x"})), "output_file");
 }
