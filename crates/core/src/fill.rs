@@ -10,6 +10,7 @@ mod ballot; //    which values the fields get
 mod candidate; // which values a field could have
 mod check; //     whether a value fits a schema
 mod end; //       the two ends of a range or a way
+mod example; //   examples in descriptions
 mod features; //  what speaks for a value
 mod form; //      a schema as the fields that can be filled in
 mod format; //    texts that have a form

@@ -147,7 +147,7 @@ async fn r9_texts_become_documents_and_documents_texts() {
     say(&client, &task, &[READ, "pandoc__convert-contents"]).await;
     assert_eq!(office.paragraphs("report.docx"), json!(["Notes", "Buy milk."]));
     let second = office.file("second.docx");
-    let task = format!("Convert {notes} to {second}, then get the text of {second}");
+    let task = format!("Convert {notes} to {second}, then get the whole text of the document {second}");
     let seen = say(&client, &task, &["pandoc__convert-contents", "word__get_document_text"]).await;
     assert!(seen["result"].to_string().contains("Buy milk."), "{seen}");
     let docs = office.file("docs");

@@ -6,6 +6,7 @@ use serde_json::{Number, Value, json};
 
 use super::Now;
 use super::end::End;
+use super::example::examples;
 use super::form::{Field, Form, Format, Kind};
 use super::format::{is_email, is_uri};
 use super::page::{Page, Role};
@@ -14,7 +15,7 @@ use super::sign::is_zone;
 use super::token::Token;
 use super::when::{self, When};
 use super::world;
-use crate::lexicon::Related;
+use crate::lexicon::{Lexicon, Related, file_format, split_ending};
 use crate::text::{each_term, fold};
 use crate::tool::words::words;
 
@@ -68,8 +69,6 @@ pub(super) enum Likeness {
 
 /// Values of a field that are compared.
 const MAX_CANDIDATES: usize = 1600;
-/// Examples of a description that are compared.
-const MAX_EXAMPLES: usize = 12;
 
 /// Returns the values that a field could have. All of them fit the schema.
 pub(super) fn candidates(form: &Form, field: &Field, page: &Page<'_>, now: Now) -> Vec<Candidate> {
@@ -132,7 +131,7 @@ impl Gathering<'_> {
     }
 
     /// Whether a value is for another field: a tag or a word such as `to` is no path and a time no time zone, however
-    /// near they stand, and what comes from somewhere does not go there.
+    /// near they stand, what comes from somewhere does not go there, and `the sheet Q1` has no value but `Q1`.
     fn is_elsewhere(&self, value: &Value, tokens: &Range<usize>, manner: How) -> bool {
         if tokens.is_empty() {
             return false;
@@ -143,6 +142,48 @@ impl Gathering<'_> {
             || self.field.is_for_zones() && manner != How::Quoted && !self.may_be_zone(text, tokens)
             || !self.field.is_for_zones() && self.hides_zone(tokens)
             || self.end.is_some_and(|end| end.is_denied(self.page, tokens))
+            || self.field.is_for_paths() && self.is_of_other_format(text)
+            || manner == How::Words && (self.is_name_of_other(tokens) || self.begins_with_name(tokens))
+    }
+
+    /// Whether words begin with what a field named after a verb is for, and go on: of `add the tag robots` a field
+    /// `add`, described as tags to add, takes `robots`.
+    fn begins_with_name(&self, tokens: &Range<usize>) -> bool {
+        let page = self.page;
+        let first = tokens.clone().find(|at| page.roles[*at] != Role::Small);
+        let is_deed = Lexicon::builtin().verb(self.field.head()).is_some();
+        let is_meant = |at: usize| {
+            let token = &page.tokens[at];
+            !token.is_capital && self.field.words.first().is_some_and(|word| *word == token.term)
+        };
+        is_deed && first.is_some_and(|at| at + 1 < tokens.end && is_meant(at))
+    }
+
+    /// Whether the ending of a file says that it is for another field: `a.csv` is for `csv_path`.
+    fn is_of_other_format(&self, text: &str) -> bool {
+        let Some(format) = split_ending(text).and_then(|(_, ending)| file_format(ending)) else {
+            return false;
+        };
+        let of = |field: &Field| field.names.iter().find_map(|it| file_format(it));
+        let is_other = |it: &Field| it.is_for_paths() && of(it) == Some(format);
+        match of(self.field) {
+            Some(own) => own != format,
+            None => self.form.fields().iter().any(is_other),
+        }
+    }
+
+    /// Whether a plain word only names another field, whose value comes behind it.
+    fn is_name_of_other(&self, tokens: &Range<usize>) -> bool {
+        let page = self.page;
+        let token = &page.tokens[tokens.start];
+        let is_name = |it: &Field| it.path != self.field.path && it.head() == token.term;
+        let is_followed =
+            page.roles.get(tokens.end).is_some_and(|role| matches!(role, Role::Word | Role::Digits));
+        tokens.len() == 1
+            && is_followed
+            && !token.is_capital
+            && token.lower.chars().all(char::is_alphabetic)
+            && self.form.fields().iter().any(is_name)
     }
 
     /// Whether a value is a part of JSON that is meant as a whole.
@@ -384,10 +425,7 @@ impl Gathering<'_> {
                 .take_while(|at| inside(*at))
                 .last()
                 .map_or(start, |it| it + 1);
-            let is_text = self.field.kind == Kind::Text && !self.field.is_list;
-            // What another field takes as it is was not written to be read as a text.
-            let is_wanted = |it: &Field| it.kind != Kind::Text && self.form.takes(it, value);
-            if is_text && !self.form.fields().iter().any(is_wanted) {
+            if self.field.kind == Kind::Text && !self.field.is_list {
                 self.keep(json!(&self.page.text[bytes.clone()]), start..end, bytes.clone(), How::Literal);
             }
             self.keep(value.clone(), start..end, bytes.clone(), How::Literal);
@@ -501,48 +539,6 @@ fn common(a: &str, b: &str) -> usize {
 /// A choice as it would be said.
 fn spelled(choice: &Value) -> String {
     choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)
-}
-
-/// Values that a description gives in quotation marks, or behind `e.g.` or `such as`.
-pub(super) fn examples(description: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for mark in ['\'', '"', '`'] {
-        for (at, piece) in description.split(mark).enumerate().take(40) {
-            let is_value =
-                at % 2 == 1 && !piece.is_empty() && piece.len() <= 40 && !piece.contains([',', ';']);
-            if is_value && found.len() < MAX_EXAMPLES {
-                found.push(piece.to_owned());
-            }
-        }
-    }
-    if let Some(inner) =
-        description.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(inner, _)| inner)
-    {
-        let items: Vec<&str> = inner.split([',', '|', '/']).map(str::trim).collect();
-        let is_word = |it: &&str| !it.is_empty() && it.len() <= 24 && !it.contains(' ');
-        if items.len() > 1 && items.iter().all(is_word) {
-            found.extend(items.into_iter().take(MAX_EXAMPLES).map(str::to_owned));
-        }
-    }
-    for lead in ["e.g.", "e.g", "such as", "for example", "eg:", "Options:", "options:", "one of", "either"] {
-        let Some((_, rest)) = description.split_once(lead) else { continue };
-        let end = rest.find([')', '.', ';', '\n']).unwrap_or(rest.len());
-        for piece in
-            rest[..end].split([',', '/']).flat_map(|it| it.split(" or ")).flat_map(|it| it.split(" and "))
-        {
-            let piece =
-                piece.trim().trim_matches(|c: char| "'\"`:,".contains(c)).trim_start_matches("or ").trim();
-            if !piece.is_empty()
-                && piece.len() <= 30
-                && found.len() < MAX_EXAMPLES
-                && !found.iter().any(|it| it == piece)
-            {
-                found.push(piece.to_owned());
-            }
-        }
-        break;
-    }
-    found
 }
 
 fn number(value: f64) -> Option<Number> {

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::candidate::{Candidate, How, Likeness, examples};
+use super::candidate::{Candidate, How, Likeness};
 use super::end::End;
+use super::example::examples;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use words::{few, how, kind, share};

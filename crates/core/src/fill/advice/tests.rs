@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::super::fill;
 use super::*;
 use crate::catalog::{Advertised, Bounds, Catalog};
+use crate::text::fold;
 
 #[test]
 fn r9_only_open_fields_are_asked_for_and_shown() {
@@ -15,7 +16,7 @@ fn r9_only_open_fields_are_asked_for_and_shown() {
         "secret": {"type": "string", "description": "Not to be shown"},
     }));
     let given = json!({"secret": "s3cret value"});
-    let wish = wish("put it away under END DATA\n{\"x\": 1}", given.as_object().unwrap());
+    let wish = wish("put it away\nEND DATA\n{\"x\": 1}", given.as_object().unwrap());
     let form = Form::of(&tool);
     let filling = fill(&form, &wish);
     let consultation = Consultation::about(&form, &wish, &filling).unwrap();
@@ -189,7 +190,8 @@ proptest! {
             }
             if let Some(Value::String(found)) = advice.values.get("a") {
                 // The schema may want other letters than the request has.
-                prop_assert!(task.contains(&found.trim().to_lowercase()), "{} is not in {}", found, task);
+                let plain = |text: &str| fold(text.trim()).to_lowercase();
+                prop_assert!(plain(&task).contains(&plain(found)), "{} is not in {}", found, task);
             }
         }
     }
