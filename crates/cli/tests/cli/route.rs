@@ -160,43 +160,65 @@ fn masked(text: &str) -> String {
     masked
 }
 
-/// A server whose tool needs more than words say, with a model that finds it.
+/// A server whose tool needs to know what words do not say.
+const WORKSHOP: &str = r#"while IFS= read -r line; do
+id=$${line#*'"id":'}
+id=$${id%%,*}
+say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+case "$line" in
+*'"method":"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"w","version":"1"}}' ;;
+*'"method":"tools/list"'*) say '{"tools":[{"name":"report_fault","description":"Reports a fault to the workshop","inputSchema":{"type":"object","required":["urgency"],"properties":{"urgency":{"type":"string","enum":["routine","emergency"]}}}}]}' ;;
+*'"method":"tools/call"'*) say '{"content":[{"type":"text","text":"reported"}]}' ;;
+esac
+done"#;
+
 fn advised(model: &str) -> Place {
-    Place::with(&format!(
-        r#"{{ "mcpServers": {{ "good": {{ "command": "FAULT" }} }}, "routing": {{ "confidenceThreshold": 0.01,
-            "arguments": {{ "model": "{model}", "apiKey": "${{ORACLE_KEY:-sk-oracle}}", "timeoutMs": 120000 }} }} }}"#
-    ))
+    let settings = serde_json::json!({
+        "mcpServers": {"shop": {"command": "sh", "args": ["-c", WORKSHOP]}},
+        "routing": {
+            "confidenceThreshold": 0.01,
+            "arguments": {"model": model, "apiKey": "${ORACLE_KEY:-sk-oracle}", "timeoutMs": 120_000},
+        },
+    });
+    Place::with(&settings.to_string())
 }
 
 #[test]
 fn r9_a_model_finds_what_words_did_not_give_and_the_explanation_says_so() {
-    let oracle = Oracle::start([Saying::Json(serde_json::json!({"text": "parrot", "a": 1}))]);
+    let oracle = Oracle::start([Saying::Json(serde_json::json!({"urgency": "emergency", "a": 1}))]);
     for model in [oracle.openai(), oracle.ollama()] {
         let place = advised(&model);
-        let wish = ["route", "repeat a text", "like a parrot"];
+        let wish = ["route", "report a fault,", "it burns"];
         let ran = place.run(&wish);
-        assert_eq!(ran, "parrot\n[stderr]\nRunning good__echo text=parrot\n[exit 0]", "{ran}");
+        let expected = "reported\n[stderr]\nRunning shop__report_fault urgency=emergency\n[exit 0]";
+        assert_eq!(ran, expected, "{ran}");
         let (told, exit) = place.json(&[&wish[..], &["--explain", "--dry-run", "--json"]].concat());
-        assert_eq!((exit, &told["arguments"]), (0, &serde_json::json!({"text": "parrot"})), "{told}");
+        assert_eq!((exit, &told["arguments"]), (0, &serde_json::json!({"urgency": "emergency"})), "{told}");
         assert_eq!(told["argumentSources"][0]["source"], "model", "{told}");
         let seen = place.run(&[&wish[..], &["--explain", "--dry-run"]].concat());
-        assert!(seen.contains("text = \"parrot\" (found in the words by the language model)"), "{seen}");
+        assert!(
+            seen.contains("urgency = \"emergency\" (found in the words by the language model)"),
+            "{seen}"
+        );
     }
     assert_eq!(oracle.pleas()[0].authorization, "Bearer sk-oracle");
 }
 
 #[test]
 fn r9_without_an_answer_of_the_model_the_person_is_asked() {
-    for saying in [Saying::Json(serde_json::json!({"text": "albatross"})), Saying::Status(503)] {
+    // What is wrong may be mended once; what does not answer is left alone.
+    for (saying, pleas) in
+        [(Saying::Json(serde_json::json!({"urgency": "albatross"})), 2), (Saying::Status(503), 1)]
+    {
         let oracle = Oracle::start([saying.clone()]);
         let place = advised(&oracle.ollama());
         let (told, exit) = {
-            let output = place.output(&["route", "repeat a text", "--json"]);
+            let output = place.output(&["route", "report a fault", "--json"]);
             let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
             (told, output.status.code().unwrap())
         };
-        assert_eq!((exit, &told["missing"]), (3, &serde_json::json!(["text"])), "{saying:?}: {told}");
-        assert_eq!(oracle.pleas().len(), 1);
+        assert_eq!((exit, &told["missing"]), (3, &serde_json::json!(["urgency"])), "{saying:?}: {told}");
+        assert_eq!(oracle.pleas().len(), pleas);
     }
 }
 

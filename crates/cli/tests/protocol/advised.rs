@@ -254,12 +254,14 @@ async fn r9_what_a_tool_says_of_itself_steers_nothing() {
 async fn c3_what_a_model_completes_is_confirmed_like_any_other_call() {
     let tool = json!({
         "name": "delete_booking", "description": "Deletes a booking of a room for good",
-        "inputSchema": {"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]},
+        "inputSchema": {"type": "object", "required": ["room"], "properties": {
+            "room": {"type": "string", "enum": ["attic", "cellar"]},
+        }},
     });
     let oracle = Oracle::start([Saying::Json(json!({"room": "attic"}))]);
     let shop = Shop::of(&[tool], model(oracle.openai())).await;
     let client = shop.session().await;
-    let task = "delete the booking of the attic";
+    let task = "delete the booking under the roof";
     let asked = route(&client, json!({"task": task})).await;
     assert_eq!(
         (&asked["executedTools"], &asked["arguments"]),
