@@ -222,10 +222,8 @@ fn spoken(tokens: &[Token]) -> Option<Quantity> {
             at += usize::from(tokens.get(at + 1).is_some_and(|it| matches!(it.lower.as_str(), "a" | "an")));
         } else if word == "half" && tokens[taken..at].iter().any(|it| it.lower == "and") {
             part = Some(part.unwrap_or(0.0) + 0.5);
-        } else if matches!(word, "a" | "an") && taken > 0 && tokens[at - 1].lower == "and" {
-            at += 1;
-            continue;
-        } else if word == "and" && taken > 0 {
+        } else if taken > 0 && (word == "and" || matches!(word, "a" | "an") && tokens[at - 1].lower == "and")
+        {
             at += 1;
             continue;
         } else {

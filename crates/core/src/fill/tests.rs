@@ -39,6 +39,47 @@ fn r9_numbers_go_where_their_names_stand() {
 }
 
 #[test]
+fn r9_numbers_are_read_as_people_write_them() {
+    let wait = json!({"seconds": {"type": "number", "description": "How many seconds to wait"}});
+    let waited = |task: &str| filled("wait Waits for some seconds", &wait, task);
+    insta::assert_snapshot!(waited("wait two and a half seconds"), @"seconds = 2.5");
+    insta::assert_snapshot!(waited("wait 1.5e3 seconds"), @"seconds = 1500");
+    let age = json!({"age": {"type": "integer", "description": "Age in years"}});
+    insta::assert_snapshot!(filled("risk Tells the risk of a patient", &age, "the risk of a 72-year-old woman"), @"age = 72");
+}
+
+#[test]
+fn r9_what_belongs_together_is_not_torn() {
+    let sql = json!({"sql": {"type": "string", "description": "The SQL statement to run"}});
+    insta::assert_snapshot!(filled("run_sql Runs a statement", &sql, "run this: SELECT name FROM people WHERE city = 'Oslo'"), @r#"sql = "SELECT name FROM people WHERE city = 'Oslo'""#);
+    let pattern =
+        json!({"pattern": {"type": "string", "description": "Pattern of file names, such as *.log"}});
+    insta::assert_snapshot!(filled("find_files Finds files", &pattern, "find files with the pattern *.toml"), @r#"pattern = "*.toml""#);
+}
+
+#[test]
+fn r9_a_file_goes_to_the_field_of_its_format() {
+    let paths = json!({"path": {"type": "string"}, "csv_path": {"type": "string"}});
+    let imported = |task: &str| filled("import_csv Imports a CSV file into a workbook", &paths, task);
+    insta::assert_snapshot!(imported("import /d/sales.csv"), @r#"
+    csv_path = "/d/sales.csv"
+    path is missing
+    "#);
+    insta::assert_snapshot!(imported("import /d/sales.csv into /d/book.xlsx"), @r#"
+    path = "/d/book.xlsx"
+    csv_path = "/d/sales.csv"
+    "#);
+}
+
+#[test]
+fn r9_what_is_told_beside_a_request_is_no_value() {
+    let emoji = json!({"category": {"type": "string", "description": "Category of emojis"}});
+    let task =
+        "I'm designing a stamp game for my two nephews. Could you list all the emojis in the flags category?";
+    insta::assert_snapshot!(filled("list_emojis Lists emojis", &emoji, task), @r#"category = "flags""#);
+}
+
+#[test]
 fn r9_dates_in_words_have_the_form_of_the_schema() {
     let field = |format: Value| json!({"date": format});
     let date = field(json!({"type": "string", "format": "date"}));
