@@ -311,8 +311,8 @@ fn activate(
         "structuredContent": {
             "skill": name,
             "tools": names,
-            "active": after.skills(),
-            "evicted": activation.evicted,
+            "active": after.skills().iter().map(|it| &**it).collect::<Vec<&str>>(),
+            "evicted": activation.evicted.as_deref(),
             "session": conversation.handle,
         },
     }))
