@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use testkit::client::Client;
 use testkit::{Oracle, Saying, wait_until};
 
-use crate::scripted::{GREETING, program};
-use crate::shelf::{calls, route, server, whole};
+use crate::shelf::{answering, calls, route, server, whole};
 use crate::yard::{SESSION, SOON, Yard, text};
 
 /// Names a machine and how bad it is in words that rules do not read.
@@ -292,27 +291,8 @@ fn picky(folder: &Path, name: &str, refusal: &str) -> Value {
         "room": {"type": "string"}, "unit": {"type": "string", "enum": ["celsius", "kelvin"]},
     }});
     let tool = json!({"name": name, "description": "Warmth of a room, as a number", "inputSchema": schema});
-    let home = folder.join("desk");
-    std::fs::create_dir_all(&home).unwrap();
-    let (list, calls) = (json!({"tools": [tool]}), home.join("calls").display().to_string());
-    let script = format!(
-        r#"while IFS= read -r line; do
-id=${{line#*'"id":'}}
-id=${{id%%,*}}
-say() {{ printf '{{"jsonrpc":"2.0","id":%s,%s}}\n' "$id" "$1"; }}
-case "$line" in
-*'"method":"tools/call"'*) printf '%s\n' "$line" >> '{calls}' ;;
-esac
-case "$line" in
-*'"method":"initialize"'*) say '{GREETING}' ;;
-*'"method":"tools/list"'*) say '"result":{list}' ;;
-*'"unit":"kelvin"'*) say '"result":{{"content":[{{"type":"text","text":"280"}}]}}' ;;
-*'"method":"tools/call"'*) say '{refusal}' ;;
-*'"id":'*) say '"error":{{"code":-32601,"message":"no"}}' ;;
-esac
-done"#
-    );
-    program(&home, &script)
+    let warm = r#""result":{"content":[{"type":"text","text":"280"}]}"#;
+    answering(folder, "desk", &[tool], &[(r#""unit":"kelvin""#, warm), ("", refusal)])
 }
 
 #[tokio::test]

@@ -6,10 +6,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use testkit::client::Client;
-use testkit::servers;
 
 use crate::desk::understood;
-use crate::fleet::{START, real};
+use crate::fleet::{START, laid_out, real};
 use crate::shelf::route;
 use crate::yard::{SESSION, Yard};
 
@@ -21,14 +20,7 @@ struct Bench {
 
 impl Bench {
     async fn new() -> Option<Self> {
-        if !servers::are_installed() {
-            use std::io::Write;
-            writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
-            return None;
-        }
-        let temporary = tempfile::tempdir().unwrap();
-        let folder = temporary.path().canonicalize().unwrap();
-        for (path, content) in [
+        let (temporary, folder) = laid_out(&[
             ("vault/AI/ChatGPT.md", "# ChatGPT\nAI that talks.\n"),
             ("vault/AI/LocalLLMs.md", "# Local models\nAI without a network.\n"),
             ("vault/Bread.md", "Flour, water, salt.\n"),
@@ -38,11 +30,7 @@ impl Bench {
             ("files/docs/two.txt", "the second document"),
             ("files/out/kept.txt", "stays"),
             ("repo/x.txt", "x\n"),
-        ] {
-            let path = folder.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content).unwrap();
-        }
+        ])?;
         let ada = json!({
             "type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes engines"],
         });

@@ -1,9 +1,10 @@
 //! Conversations with the real small fleet, as they were recorded; skipped where `scripts/servers` was not run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use testkit::client::Client;
 use testkit::servers;
 
@@ -21,11 +22,34 @@ pub(crate) fn real(name: &str, args: &[&str]) -> Value {
     json!({"command": command.get_program().to_string_lossy(), "args": args})
 }
 
-/// A vault with notes, a folder with files, and the servers on them.
-async fn fleet() -> Option<(Yard, std::path::PathBuf)> {
-    if !servers::are_installed() {
+/// Whether the real servers are installed; says so where they are not.
+pub(crate) fn are_there() -> bool {
+    let are_there = servers::are_installed();
+    if !are_there {
         use std::io::Write;
         writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
+    }
+    are_there
+}
+
+/// Puts files into a folder of their own, for real servers; nothing where those are not there.
+pub(crate) fn laid_out(files: &[(&str, &str)]) -> Option<(TempDir, PathBuf)> {
+    if !are_there() {
+        return None;
+    }
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().canonicalize().unwrap();
+    for (path, content) in files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    Some((temporary, folder))
+}
+
+/// A vault with notes, a folder with files, and the servers on them.
+async fn fleet() -> Option<(Yard, PathBuf)> {
+    if !are_there() {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

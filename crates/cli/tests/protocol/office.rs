@@ -8,7 +8,7 @@ use testkit::{servers, wait_for};
 
 use crate::chained::{READ, say};
 use crate::desk::understood;
-use crate::fleet::{START, real};
+use crate::fleet::{START, laid_out, real};
 use crate::yard::{SESSION, Yard};
 
 /// A folder with texts and tables, a vault, and the servers on them.
@@ -19,14 +19,7 @@ struct Office {
 
 impl Office {
     async fn new() -> Option<Self> {
-        if !servers::are_installed() {
-            use std::io::Write;
-            writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
-            return None;
-        }
-        let temporary = tempfile::tempdir().unwrap();
-        let folder = temporary.path().canonicalize().unwrap();
-        for (path, content) in [
+        let (temporary, folder) = laid_out(&[
             ("files/notes.md", "# Notes\n\nBuy *milk*.\n"),
             ("files/docs/one.md", "# One\n\nThe first page.\n"),
             ("files/docs/two.md", "# Two\n\nThe second page.\n"),
@@ -34,11 +27,7 @@ impl Office {
             ("files/sales.csv", "region,amount\nNorth,12\nSouth,30\n"),
             ("files/out/kept.txt", "stays"),
             ("vault/Plan.md", "Ship the office release.\n"),
-        ] {
-            let path = folder.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content).unwrap();
-        }
+        ])?;
         let place = |name: &str| folder.join(name).to_str().unwrap().to_owned();
         let yard = Yard::of(json!({
             "excel": real("excel", &["stdio"]),

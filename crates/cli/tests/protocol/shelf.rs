@@ -20,10 +20,19 @@ pub(crate) fn tool(name: &str, description: &str, required: &[&str]) -> Value {
 
 /// Gives the configuration of a server that has these tools and answers every call with its own name.
 pub(crate) fn server(folder: &Path, name: &str, tools: &[Value]) -> Value {
+    let answer = format!(r#""result":{{"content":[{{"type":"text","text":"from {name}"}}]}}"#);
+    answering(folder, name, tools, &[("", &answer)])
+}
+
+/// Gives the configuration of a server that has these tools and answers a call by the first of the texts that stand
+/// in it.
+pub(crate) fn answering(folder: &Path, name: &str, tools: &[Value], answers: &[(&str, &str)]) -> Value {
     let home = folder.join(name);
     std::fs::create_dir_all(&home).unwrap();
     let calls = calls_of(folder, name).display().to_string();
     let list = json!({"tools": tools}).to_string().replace('\'', "");
+    let answers: String =
+        answers.iter().map(|(said, answer)| format!("*'{said}'*) say '{answer}' ;;\n")).collect();
     let script = format!(
         r#"while IFS= read -r line; do
 id=${{line#*'"id":'}}
@@ -33,7 +42,8 @@ case "$line" in
 *'"method":"initialize"'*) say '{GREETING}' ;;
 *'"method":"tools/list"'*) say '"result":{list}' ;;
 *'"method":"tools/call"'*) printf '%s\n' "$line" >> '{calls}'
-say '"result":{{"content":[{{"type":"text","text":"from {name}"}}]}}' ;;
+case "$line" in
+{answers}esac ;;
 *'"id":'*) say '"error":{{"code":-32601,"message":"no"}}' ;;
 esac
 done"#

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 use testkit::servers;
 
-use crate::fleet::{START, real};
+use crate::fleet::{START, are_there, real};
 use crate::scripted::{GREETING, OverHttp, program};
 use crate::yard::Yard;
 
@@ -22,9 +22,7 @@ struct Shop {
 impl Shop {
     /// Opens with the servers that `entries` gives for the folder.
     async fn open(entries: impl FnOnce(&Path) -> Value) -> Option<Self> {
-        if !servers::are_installed() {
-            use std::io::Write;
-            writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
+        if !are_there() {
             return None;
         }
         let temporary = tempfile::tempdir().unwrap();

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::client::Client;
-use testkit::{Oracle, Saying, processes, servers, wait_until};
+use testkit::{Oracle, Saying, processes, wait_until};
 
-use crate::fleet::{START, real};
+use crate::fleet::{START, are_there, real};
 use crate::raw;
 use crate::shelf::{server, tool};
 use crate::yard::{SESSION, SOON, Yard, named, text};
@@ -320,9 +320,7 @@ async fn d7_the_scenarios_of_the_seed_hold_with_the_router_choosing() {
 
 #[tokio::test]
 async fn t7_a_real_browser_server_is_bound_for_one_query_and_gone_afterwards() {
-    if !servers::are_installed() {
-        use std::io::Write;
-        writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
+    if !are_there() {
         return;
     }
     let marker = processes::Marker::new();

@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use testkit::client::Client;
-use testkit::servers;
 
-use crate::fleet::{START, real};
+use crate::fleet::{START, are_there, real};
 use crate::shelf::{route, whole};
 use crate::yard::{Yard, text};
 
 /// The seed's notes in a vault, and the server on it.
 async fn vault() -> Option<(Yard, PathBuf)> {
-    if !servers::are_installed() {
-        use std::io::Write;
-        writeln!(std::io::stderr(), "skipped: run `scripts/servers` first").expect("stderr is open");
+    if !are_there() {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
