@@ -8,6 +8,17 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 LAYERS, HIDDEN, HEADS = 6, 384, 12
+PAIR_TOKENS = 128
+
+
+def side_by_side(requests, texts):
+    """Rows of `[CLS] request [SEP] text [SEP]`, cut after PAIR_TOKENS, and which of the two each token belongs to."""
+    place = torch.arange(PAIR_TOKENS, device=requests.device)[None]
+    first, second = ((rows != 0).sum(1, keepdim=True) for rows in (requests, texts))
+    is_text = (place >= first) & (place < first + second - 1)
+    request = requests.gather(1, place.clamp(max=requests.shape[1] - 1).expand(len(requests), -1))
+    text = texts.gather(1, (place - first + 1).clamp(0, texts.shape[1] - 1))
+    return torch.where(place < first, request, torch.where(is_text, text, 0)), is_text.long()
 
 
 def load_base(path):
@@ -22,10 +33,11 @@ def load_base(path):
 
 
 class Encoder(torch.nn.Module):
-    """Token ids in, unit vectors out (mean over tokens)."""
+    """Token ids in, unit vectors out (mean over tokens); or a request and a tool's text in, how well they fit out."""
 
     def __init__(self, weights, dtype=torch.bfloat16, dropout=0.1):
         super().__init__()
+        weights = {"reader.weight": torch.zeros(1, HIDDEN), "reader.bias": torch.zeros(1), **weights}
         self.keys = {k: k.replace(".", "__") for k in weights}
         self.params = torch.nn.ParameterDict({self.keys[k]: torch.nn.Parameter(v.clone()) for k, v in weights.items()})
         self.dtype, self.dropout = dtype, dropout
@@ -55,19 +67,38 @@ class Encoder(torch.nn.Module):
         inner = F.gelu(self.linear(x, key + "intermediate.dense"))
         return self.norm(x + self.drop(self.linear(inner, key + "output.dense")), key + "output.LayerNorm")
 
-    def forward(self, ids):
-        """Encodes one padded block (0 is padding)."""
+    def pooled(self, ids, kinds=None):
+        """The mean of the last states of one padded block (0 is padding); kinds tells two texts in one row apart."""
         present = ids != 0
         words = F.embedding(ids, self.params[self.keys["embeddings.word_embeddings.weight"]]).to(self.dtype)
         places = self.at("embeddings.position_embeddings.weight")[: ids.shape[1]]
-        x = words + places + self.at("embeddings.token_type_embeddings.weight")[0]
+        types = self.at("embeddings.token_type_embeddings.weight")
+        x = words + places + types[0]
+        if kinds is not None:
+            # Looking the types up by index would add up their gradients one by one.
+            x = x + kinds[:, :, None].to(self.dtype) * (types[1] - types[0])
         x = self.drop(self.norm(x, "embeddings.LayerNorm"))
         mask = present[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
         for n in range(LAYERS):
             x = self.layer(x, mask, n)
         weight = present.to(x.dtype)[:, :, None]
-        pooled = (x * weight).sum(1).float() / present.sum(1, keepdim=True).clamp(min=1)
-        return F.normalize(pooled, dim=1)
+        return (x * weight).sum(1).float() / present.sum(1, keepdim=True).clamp(min=1)
+
+    def forward(self, ids):
+        return F.normalize(self.pooled(ids), dim=1)
+
+    def read(self, requests, texts, blocks=6):
+        """How well each request and the tool's text beside it fit, as a logarithm of odds."""
+        ids, kinds = side_by_side(requests.long(), texts.long())
+        lengths = (ids != 0).sum(1)
+        order = lengths.argsort()
+        out = []
+        for part in order.chunk(blocks):
+            longest = min(PAIR_TOKENS, (int(lengths[part[-1]]) + 7) // 8 * 8)
+            out.append(self.pooled(ids[part, :longest], kinds[part, :longest]))
+        pooled = torch.cat(out)[order.argsort()]
+        weight, bias = (self.params[self.keys[f"reader.{name}"]] for name in ("weight", "bias"))
+        return (pooled @ weight.T + bias)[:, 0]
 
     def encode(self, ids, blocks=4):
         """Encodes rows of unequal length: sorted by length, in blocks cut to their longest row."""

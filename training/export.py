@@ -172,6 +172,12 @@ def encoder(tensors, vocabulary, name, heads, epsilon, max_tokens):
             sections.floats(part + ".weight", weight)
         sections.floats(part + ".bias", tensors[part + ".bias"])
 
+    if "reader.weight" in tensors and np.abs(tensors["reader.weight"]).max() > 0:
+        # What a text that is read beside a request is marked with, and what says how well the two fit.
+        sections.floats("reader.segment", tensors["embeddings.token_type_embeddings.weight"][1])
+        sections.floats("reader.weight", tensors["reader.weight"][0])
+        sections.floats("reader.bias", tensors["reader.bias"])
+
     header = {
         "name": name,
         "digest": hashlib.sha256(sections.data).hexdigest()[:16],

@@ -17,8 +17,8 @@ from pathlib import Path
 from text import digest, is_set_aside, normalised, words
 
 HERE = Path(__file__).resolve().parent
-# What the weights of routing and of arguments are fitted on, which an encoder must not know.
-NOT_TRAINED_ON = {"fresh", "calls"}
+# What the confidence of routing is fitted on, which an encoder must not know.
+NOT_TRAINED_ON = {"fresh"}
 MANY_TOOLS = {"seal_tools", "api_bank_train", "apibench", "hammerbench", "bfcl", "toolbench_g1_10k"}
 
 

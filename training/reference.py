@@ -4,7 +4,7 @@
     python3 training/reference.py tiny FOLDER
 
 The second writes a tiny encoder with random weights, as the parts of a folder and as an exported file, with texts,
-their tokens and their vectors. The tests of `core::embed` use it.
+their tokens and their vectors, and pairs of texts with how well they fit. The tests of `core::embed` use it.
 """
 
 import json
@@ -19,6 +19,8 @@ import numpy as np
 from export import encoder, read_safetensors, read_vocabulary
 
 MAX_TOKENS = 128
+# The tokens of a request that is read beside a text, and of the text.
+READ_REQUEST, READ_TEXT = 64, 96
 IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F),
     (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
@@ -52,7 +54,7 @@ def words(text):
             yield word[start:]
 
 
-def tokenize(text, tokens):
+def tokenize(text, tokens, limit=MAX_TOKENS):
     """Returns the numbers of a text's pieces."""
     ids = {token: at for at, token in reversed(list(enumerate(tokens)))}
     found = [ids["[CLS]"]]
@@ -66,7 +68,7 @@ def tokenize(text, tokens):
             pieces.append(ids[mark + word[at:end]])
             at = end
         found += pieces if at == len(word) else [ids["[UNK]"]]
-    return found[: MAX_TOKENS - 1] + [ids["[SEP]"]]
+    return found[: limit - 1] + [ids["[SEP]"]]
 
 
 def normalise(states, tensors, name, epsilon):
@@ -79,12 +81,12 @@ def linear(states, tensors, name):
     return states @ tensors[name + ".weight"].T + tensors[name + ".bias"]
 
 
-def forward(tensors, ids, heads, epsilon):
-    """Returns the vector of a text: the mean of its tokens' last states, of unit length."""
+def mean_state(tensors, ids, kinds, heads, epsilon):
+    """Returns the mean of the tokens' last states; kinds tells two texts apart."""
     states = (
         tensors["embeddings.word_embeddings.weight"][ids]
         + tensors["embeddings.position_embeddings.weight"][: len(ids)]
-        + tensors["embeddings.token_type_embeddings.weight"][0]
+        + tensors["embeddings.token_type_embeddings.weight"][kinds]
     )
     states = normalise(states, tensors, "embeddings.LayerNorm", epsilon)
     size = states.shape[1] // heads
@@ -105,8 +107,21 @@ def forward(tensors, ids, heads, epsilon):
         wide = wide * 0.5 * (1 + np.vectorize(erf)(wide / np.sqrt(2)))
         change = linear(wide.astype(np.float32), tensors, start + "output.dense")
         states = normalise(states + change, tensors, start + "output.LayerNorm", epsilon)
-    mean = states.mean(axis=0)
+    return states.mean(axis=0)
+
+
+def forward(tensors, ids, heads, epsilon):
+    """Returns the vector of a text: the mean of its tokens' last states, of unit length."""
+    mean = mean_state(tensors, ids, [0] * len(ids), heads, epsilon)
     return mean / np.linalg.norm(mean)
+
+
+def read(tensors, request, text, heads, epsilon):
+    """Returns how well two texts fit, given as tokens, when they are read together."""
+    ids = (request + text[1:])[:MAX_TOKENS]
+    kinds = ([0] * len(request) + [1] * len(text))[: len(ids)]
+    mean = mean_state(tensors, ids, kinds, heads, epsilon)
+    return float(mean @ tensors["reader.weight"][0] + tensors["reader.bias"][0])
 
 
 TINY = {"layers": 2, "hidden": 32, "heads": 4, "intermediate": 72, "positions": 130}
@@ -133,6 +148,15 @@ TINY_TEXTS = [
     "e\u0301 \u0915\u093e\u0941 ﬁle Ⅻ",
     "pay the bill " * 60,
     "running walked reader",
+]
+
+
+TINY_PAIRS = [
+    ("turn on the kitchen lights", "house lights turn: Turn lights on and off. | room, light"),
+    ("turn on the kitchen lights", "mail send: Send a message. | to, text"),
+    ("pay the bill " * 60, "bill pay: Pay a bill."),
+    ("", ""),
+    ("weather 東京", "weather read: " + "the weather of a day and a week " * 20),
 ]
 
 
@@ -166,6 +190,8 @@ def tiny_tensors(tokens):
         linear(start + "intermediate.dense", wide, hidden)
         linear(start + "output.dense", hidden, wide)
         norm(start + "output.LayerNorm")
+    tensors["reader.weight"] = normal(1, hidden, scale=0.5)
+    tensors["reader.bias"] = normal(1, scale=0.5)
     return {name: values.astype(np.float16).astype(np.float32) for name, values in tensors.items()}
 
 
@@ -187,7 +213,8 @@ def write_tiny(folder):
     tokens += [word for word in TINY_WORDS if word not in tokens]
     tensors = tiny_tensors(len(tokens))
     folder.mkdir(parents=True, exist_ok=True)
-    write_safetensors(folder / "model.safetensors", tensors)
+    parts = {name: values for name, values in tensors.items() if not name.startswith("reader.")}
+    write_safetensors(folder / "model.safetensors", parts)
     config = {
         "_name_or_path": "toolyard/tiny", "model_type": "bert", "hidden_act": "gelu", "hidden_size": TINY["hidden"],
         "num_hidden_layers": TINY["layers"], "num_attention_heads": TINY["heads"],
@@ -208,6 +235,11 @@ def write_tiny(folder):
         cases.append({"text": text, "ids": ids, "vector": [round(float(number), 5) for number in vector]})
     lines = ",\n".join(json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases)
     (folder / "expected.json").write_text(f"[\n{lines}\n]\n")
+    pairs = []
+    for request, text in TINY_PAIRS:
+        fit = read(tensors, tokenize(request, tokens, READ_REQUEST), tokenize(text, tokens, READ_TEXT), TINY["heads"], 1e-12)
+        pairs.append({"request": request, "text": text, "fit": round(fit, 4)})
+    (folder / "readings.json").write_text(json.dumps(pairs, ensure_ascii=False, indent=1) + "\n")
 
 
 def main():

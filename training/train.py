@@ -4,7 +4,8 @@
 
 Stage one aligns the new word pieces and other languages with the English base model on parallel texts.
 Stage two is contrastive: requests against tools, with siblings of the same server and mined tools as hard
-negatives, requests for one tool against each other, and tool texts against their own parts.
+negatives, requests for one tool against each other, and tool texts against their own parts. Stage three (`reading.py`) teaches
+the same weights to read a request and a tool's text together.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import torch.nn.functional as F
 import corpus
 from bert import Encoder, load_base, save
 from evaluate import Bench, fused, line
+from reading import Reading
 
 PUBLIC_SHARES = {
     "metatool": 0.24, "intents_clinc150": 0.12, "sgd": 0.10, "seal_tools": 0.12, "toolbench_g1_10k": 0.14,
@@ -360,7 +362,7 @@ def arguments():
     p.add_argument("--baselines", action="store_true", help="only measure BM25 and the base model")
     p.add_argument("--name", default="run")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--members", type=int, default=5, help="models to train and average")
+    p.add_argument("--members", type=int, default=4, help="models to train and average")
     p.add_argument("--base-share", type=float, default=0.1, help="share of the base model in the mean, with --all")
     p.add_argument("--steps", type=int, default=220, help="steps of stage two, per member")
     p.add_argument("--seconds", type=int, default=0, help="choose the number of steps to fit this time")
@@ -374,7 +376,7 @@ def arguments():
     p.add_argument("--smoothing", type=float, default=0.0)
     p.add_argument("--reverse", type=float, default=0.3)
     p.add_argument("--phrase", type=float, default=0.3)
-    p.add_argument("--public", type=float, default=0.2)
+    p.add_argument("--public", type=float, default=0.25)
     p.add_argument("--blocks", type=float, default=0.5)
     p.add_argument("--mined", type=float, default=1.0)
     p.add_argument("--ceiling", type=float, default=0.95)
@@ -388,6 +390,13 @@ def arguments():
     p.add_argument("--align-size", type=int, default=3072)
     p.add_argument("--align-rate", type=float, default=5e-4)
     p.add_argument("--keep", type=float, default=0.99)
+    p.add_argument("--read-steps", type=int, default=1300, help="steps of stage three; 0 leaves it out")
+    p.add_argument("--read-seconds", type=int, default=0, help="choose the number of these steps to fit this time")
+    p.add_argument("--read-items", type=int, default=384)
+    p.add_argument("--read-rate", type=float, default=2.5e-4)
+    p.add_argument("--read-public", type=float, default=0.35)
+    p.add_argument("--read-each", type=float, default=0.3, help="weight of judging each pair alone, beside choosing among several")
+    p.add_argument("--read-keep", type=float, default=15.0, help="weight of keeping the vectors of stage two")
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")
     p.add_argument("--align-only", help="stop after stage one and write the weights to this file")
@@ -466,6 +475,11 @@ def main():
             save(trainer.model.state(), args.align_only)
             return
         results = train_members(trainer)
+        if args.read_steps:
+            reading = Reading(trainer)
+            reading.fit()
+            results["after reading"] = trainer.evaluate(trainer.model, "after reading")
+            results["reading"] = reading.measure()
         tools, requests = trainer.vectors(trainer.model)
         words = trainer.bench.bm25()
         for weight in (0.05, 0.1, 0.2):

@@ -69,7 +69,7 @@ fn main() {
 fn decide(index: &Index, catalog: &Catalog, task: &str, sense: &Sense) -> usize {
     let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
     let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
-    let request = Request { task, sense: Some(sense) };
+    let request = Request { task, sense: Some(sense), read: &[] };
     route::route(index, catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules))
         .candidates
         .len()

@@ -35,6 +35,10 @@ pub struct Encoder {
     path: Path,
 }
 
+/// The tokens of a request that is read beside a text, and of the text, as in training.
+const MAX_READ_REQUEST: usize = 64;
+const MAX_READ_TEXT: usize = 96;
+
 /// What tells an encoder from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title {
@@ -137,7 +141,7 @@ impl Encoder {
         if words.len() != contents.header.vocab {
             return Err(Error::Vocabulary("it has another number of tokens than the model"));
         }
-        let network = Network::read(&contents, bytes)?;
+        let network = Network::load(&contents, bytes)?;
         let header = contents.header;
         Ok(Self {
             title: header.title(),
@@ -161,6 +165,23 @@ impl Encoder {
     pub fn encode(&self, text: &str) -> Embedding {
         let ids = self.words.ids(text, self.max_tokens);
         Embedding::new(self.network.embed(self.path, (*self.file).as_ref(), &ids))
+    }
+
+    /// Whether it learnt to read a request and a tool's text together.
+    pub fn can_read(&self) -> bool {
+        self.network.can_read()
+    }
+
+    /// Reads a request and a tool's text together, and returns how well they fit, as a logarithm of odds; nothing
+    /// where it did not learn to.
+    ///
+    /// That is closer than comparing two vectors, and takes as long as making one.
+    pub fn read(&self, request: &str, text: &str) -> Option<f32> {
+        let mut ids = self.words.ids(request, MAX_READ_REQUEST.min(self.max_tokens));
+        let first = ids.len();
+        ids.extend(&self.words.ids(text, MAX_READ_TEXT)[1..]);
+        ids.truncate(self.max_tokens);
+        self.network.read(self.path, (*self.file).as_ref(), &ids, first)
     }
 
     /// Returns the name of the model.

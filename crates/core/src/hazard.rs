@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::tool::words::words;
-use crate::tool::{Effect, Hints, Tool};
+use crate::tool::{Effect, Hints, Tool, names_destruction};
 use lists::Lists;
 
 /// What one call would do.
@@ -62,6 +62,19 @@ pub fn assess(tool: &Tool, known: Effect, arguments: &Value) -> Hazard {
         _ => known,
     };
     Hazard { effect, sign: None }
+}
+
+/// Whether a tool offers to destroy, by a switch, by one of the choices of a parameter, or in its own words.
+pub(crate) fn offers_destruction(tool: &Tool) -> bool {
+    let says_so = |word: &str| {
+        let word = word.to_lowercase();
+        names_destruction(word.strip_suffix('s').unwrap_or(&word))
+    };
+    tool.parameters.iter().any(|parameter| {
+        let names: Vec<String> = words(&parameter.name).map(str::to_lowercase).collect();
+        flags::is_switch(&names, Effect::Write)
+            || parameter.kind.split('|').any(|choice| words(choice).any(says_so))
+    }) || words(&tool.description).any(says_so)
 }
 
 /// Whether a call only says what it would do, by a switch that the tool itself offers.

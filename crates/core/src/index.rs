@@ -11,7 +11,7 @@ use crate::lexicon::Related;
 use crate::metadata::Knowledge;
 
 pub use copies::Copies;
-pub use meaning::{Meaning, Part, Sense, asked, parts, tool_text};
+pub use meaning::{Meaning, Part, Sense, asked, parts, spoken, tool_text};
 pub use names::Names;
 pub use phrases::Phrases;
 pub use words::{Hit, Words};

@@ -8,12 +8,14 @@ mod contrary;
 mod evidence;
 mod intent;
 mod question;
+mod reading;
 mod reason;
 mod seed;
 mod signals;
 mod weights;
 
 use crate::catalog::Catalog;
+use crate::hazard;
 use crate::index::Index;
 use crate::lexicon::Action;
 use crate::tool::{Effect, Tool};
@@ -34,6 +36,15 @@ pub struct Request<'a> {
     pub task: &'a str,
     /// How alike it and the tools are in meaning, where an encoder said so.
     pub sense: Option<&'a Sense>,
+    /// How well it fits the tools that [`unclear`] named, by position, where an encoder read them together.
+    pub read: &'a [(usize, f32)],
+}
+
+impl<'a> Request<'a> {
+    /// A request that only words are known of.
+    pub fn in_words(task: &'a str) -> Self {
+        Self { task, sense: None, read: &[] }
+    }
 }
 
 /// The surroundings of a request.
@@ -147,7 +158,7 @@ pub fn route(
     situation: &Situation,
     (method, rules): (Method, Rules),
 ) -> Decision {
-    let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let comparison = signals::compare(index, catalog, request, situation);
     let counts = match method {
         Method::Fitted(weights) => weights.for_query(&comparison.query),
         Method::Seed => [0.0; Signal::ALL.len()],
@@ -178,6 +189,25 @@ pub fn route(
     Decision { intent: comparison.intent, verdict, confidence, counts, judgement, candidates }
 }
 
+/// Returns the tools that should be read beside a request before deciding about it, likeliest first. There are none
+/// where it is clear already, and where no meanings are compared.
+pub fn unclear(
+    index: &Index,
+    catalog: &Catalog,
+    request: Request,
+    situation: &Situation,
+    weights: &Weights,
+) -> Vec<usize> {
+    if request.sense.is_none() || !weights.reads() {
+        return Vec::new();
+    }
+    let comparison = signals::compare(index, catalog, Request { read: &[], ..request }, situation);
+    let scores = contradicted(catalog, request.task, &comparison, &weights.for_query(&comparison.query));
+    let ranked = rank(index, &comparison, &scores, 1.0);
+    let judgement = weights.judge(&comparison.query, &confidence::traits(&comparison, &ranked));
+    if reading::is_clear(judgement) { Vec::new() } else { reading::likeliest(index, &ranked) }
+}
+
 /// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
 /// be meant, and how the request as a whole opens each gate.
 pub fn compare(
@@ -186,7 +216,7 @@ pub fn compare(
     request: Request,
     situation: &Situation,
 ) -> (Vec<(usize, Signals)>, [f32; Gate::ALL.len()]) {
-    let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let comparison = signals::compare(index, catalog, request, situation);
     let gates = weights::gates(&comparison.query);
     (comparison.tools.into_iter().zip(comparison.signals).collect(), gates)
 }
@@ -199,7 +229,7 @@ pub fn traits(
     situation: &Situation,
     weights: &Weights,
 ) -> (Option<usize>, Traits) {
-    let comparison = signals::compare(index, catalog, request.task, request.sense, situation);
+    let comparison = signals::compare(index, catalog, request, situation);
     let ranked =
         rank(index, &comparison, &weights::scores(&comparison, &weights.for_query(&comparison.query)), 1.0);
     let traits = confidence::traits(&comparison, &ranked);
@@ -225,12 +255,19 @@ pub(crate) const NOTHING: f32 = 3.0;
 
 /// Whether running a tool for a request has to be confirmed first: it destroys, or it changes something and
 /// the request asks for something to be removed.
-pub fn destroys(index: &Index, position: usize, intent: &Intent) -> bool {
+pub fn destroys(index: &Index, catalog: &Catalog, position: usize, intent: &Intent) -> bool {
+    let tool = &catalog.tools()[position];
     match index.knowledge.of(position).effect {
         Effect::Destroy => true,
-        Effect::Write => intent.action == Action::Delete,
+        Effect::Write => removes(tool, intent),
         Effect::Read => false,
     }
+}
+
+/// Whether a request for a tool that changes something is one to remove something: it says so first, or it says so
+/// somewhere and the tool offers to.
+pub fn removes(tool: &Tool, intent: &Intent) -> bool {
+    intent.action == Action::Delete || intent.clues.removes && hazard::offers_destruction(tool)
 }
 
 /// Whether something is to be removed and the first candidate only reads: it cannot be what was meant.
@@ -293,6 +330,10 @@ fn shares_name(index: &Index, a: usize, b: usize) -> bool {
 
 /// From here on a request counts as vague: better asked once too often than guessed.
 const VAGUE: f64 = 0.3;
+/// From here on nothing fits: to decline what could be done is worse than to ask.
+const NONE: f64 = 0.75;
+/// A request that may be this vague is never clear: it is neither declined nor acted on without a closer look.
+const MAY_BE_VAGUE: f64 = 0.1;
 
 /// A vague request is asked about, a clear one that nothing fits is declined.
 fn verdict(
@@ -310,7 +351,7 @@ fn verdict(
     if judgement.right >= rules.confidence && is_clear {
         return Verdict::Act;
     }
-    if judgement.none >= 0.5 && is_clear { Verdict::Abstain } else { ask() }
+    if judgement.none >= NONE && judgement.vague < MAY_BE_VAGUE { Verdict::Abstain } else { ask() }
 }
 
 #[cfg(test)]

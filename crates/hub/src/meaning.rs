@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, Semaphore};
 use toolyard_core::embed::Embedding;
-use toolyard_core::index::Sense;
+use toolyard_core::index::{Sense, spoken};
 
 use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
@@ -133,6 +133,13 @@ impl Meanings {
             .ok()
             .and_then(|request| sensed(now, snapshot, &request, search))
             .map_or(Sensed::Failed, Sensed::Known)
+    }
+
+    /// Reads a request beside the texts of tools, and returns how well each fits; nothing where the model cannot read.
+    pub(crate) async fn read(&self, now: &Published, task: &str, texts: Vec<String>) -> Vec<f32> {
+        let (embedder, task) = (now.seated.embedder.clone(), spoken(task));
+        let reading = tokio::task::spawn_blocking(move || work::read(&embedder, &task, &texts));
+        reading.await.unwrap_or_default()
     }
 
     /// Understands the tools of every snapshot, until it is dropped.

@@ -1,6 +1,6 @@
 //! Plain BM25, the baseline that everything is compared with.
 //!
-//! It looks at names, descriptions and the names of parameters as one text: lower case, no stemming, no
+//! It looks at servers, names, descriptions and the names of parameters as one text: lower case, no stemming, no
 //! list of stop words.
 
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ impl Bm25 {
 }
 
 fn text(tool: &Listed) -> Vec<String> {
-    let mut text: Vec<String> = words(&parted(&tool.name)).collect();
+    let mut text: Vec<String> = words(&parted(&tool.server)).chain(words(&parted(&tool.name))).collect();
     text.extend(words(tool.definition["description"].as_str().unwrap_or_default()));
     let parameters = tool.definition["inputSchema"]["properties"].as_object();
     for name in parameters.into_iter().flat_map(|parameters| parameters.keys()) {
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(bm25.rank("send a letter", 9), [1, 0, 2]);
         assert_eq!(bm25.rank("send a letter", 1), [1]);
         assert_eq!(bm25.rank("nothing known", 9), [0; 0]);
-        // One tool of three has `mail`, twice among its five words; the mean is 7.
-        let length: f64 = 1.0 - LENGTH + LENGTH * 5.0 / (5.0 + 11.0 + 6.0) * 3.0;
+        // One tool of three has `mail`, twice among its six words; all have 25.
+        let length: f64 = 1.0 - LENGTH + LENGTH * 6.0 / (6.0 + 12.0 + 7.0) * 3.0;
         let expected = f64::ln(1.0 + 2.5 / 1.5) * 2.0 * 2.2 / (2.0 + 1.2 * length);
         assert!((bm25.terms["mail"][0].1 - expected).abs() < 1e-9);
     }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use toolyard_core::catalog::Catalog;
-use toolyard_core::embed::{Embedding, Packed};
-use toolyard_core::index::{Index, Meaning, asked, parts};
+use toolyard_core::embed::{Embedding, Encoder, Packed};
+use toolyard_core::index::{Index, Meaning, asked, parts, spoken, tool_text};
 use toolyard_hub::config::Folders;
 use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
 use toolyard_hub::store::Store;
@@ -31,6 +31,8 @@ pub(super) struct Known {
     embedder: Embedder,
     shelf: Shelf,
     vectors: RwLock<HashMap<TextKey, Packed>>,
+    /// How well requests and texts fit that were read together: one request is decided about several times.
+    readings: RwLock<HashMap<[TextKey; 2], f32>>,
 }
 
 impl Model {
@@ -48,7 +50,12 @@ impl Model {
         let folder =
             Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
         let shelf = Shelf::new(Arc::new(Store::open(&folder)), &embedder);
-        Ok(Self::On(Box::new(Known { embedder, shelf, vectors: RwLock::default() })))
+        Ok(Self::On(Box::new(Known {
+            embedder,
+            shelf,
+            vectors: RwLock::default(),
+            readings: RwLock::default(),
+        })))
     }
 
     /// Computes what is not known of a catalog's texts, on all cores; `begin` is told how many those are.
@@ -100,11 +107,21 @@ impl Model {
         Some(meaning)
     }
 
+    /// Reads a request beside the texts of tools; nothing where the model cannot.
+    pub(super) fn read(&self, task: &str, catalog: &Catalog, tools: &[usize]) -> Vec<(usize, f32)> {
+        let Self::On(known) = self else { return Vec::new() };
+        let task = &spoken(task);
+        tools
+            .iter()
+            .filter_map(|at| Some((*at, known.read(task, &tool_text(&catalog.tools()[*at]))?)))
+            .collect()
+    }
+
     /// Returns what a request means.
     pub(super) fn request(&self, task: &str) -> Option<Vec<Embedding>> {
         match self {
             Self::Off => None,
-            Self::On(known) => Some(asked(task).into_iter().map(|it| known.encode(it)).collect()),
+            Self::On(known) => Some(asked(task).iter().map(|it| known.encode(it)).collect()),
         }
     }
 }
@@ -121,6 +138,20 @@ impl Known {
     }
 
     fn encode(&self, text: &str) -> Embedding {
-        self.embedder.encoder().expect("no service is measured").encode(text)
+        self.encoder().encode(text)
+    }
+
+    fn read(&self, task: &str, text: &str) -> Option<f32> {
+        let key = [TextKey::of(task), TextKey::of(text)];
+        if let Some(fit) = self.readings.read().expect("no holder panics").get(&key) {
+            return Some(*fit);
+        }
+        let fit = self.encoder().read(task, text)?;
+        self.readings.write().expect("no holder panics").insert(key, fit);
+        Some(fit)
+    }
+
+    fn encoder(&self) -> &Encoder {
+        self.embedder.encoder().expect("no service is measured")
     }
 }

@@ -107,6 +107,13 @@ fn r6_a_choice_is_explained() {
 }
 
 #[test]
+fn r5_an_unclear_wish_is_read_beside_the_tools() {
+    let place = Place::with(SHY);
+    let (told, _) = place.json(&["route", "something with words", "--explain", "--dry-run", "--json"]);
+    assert!(told["alternatives"][0]["signals"]["reading"]["added"].is_number(), "{told}");
+}
+
+#[test]
 fn r1_a_preferred_server_is_lifted() {
     let place = Place::with(
         r#"{ "mcpServers": { "one": { "command": "FAULT" }, "two": { "command": "FAULT" } },

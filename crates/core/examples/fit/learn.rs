@@ -17,6 +17,13 @@ pub(crate) struct Answer {
     pub(crate) truth: Truth,
 }
 
+impl Answer {
+    /// Whether some tool could do what was asked.
+    pub(crate) fn is_servable(&self) -> bool {
+        matches!(self.truth, Truth::Right | Truth::Wrong)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Truth {
     Right,
@@ -203,9 +210,8 @@ pub(crate) fn report_judgements(answers: &[Answer], judgements: &[(&'static str,
             .filter(|it| sure(&it.traits, &right) >= threshold && sure(&it.traits, &vague) < 0.5)
             .collect();
         let hits = acted.iter().filter(|it| it.truth == Truth::Right).count();
-        let answerable = |it: &&&Answer| matches!(it.truth, Truth::Right | Truth::Wrong);
-        let on_answerable = acted.iter().filter(answerable).count();
-        let all = answers.iter().filter(|it| matches!(it.truth, Truth::Right | Truth::Wrong)).count();
+        let on_answerable = acted.iter().filter(|it| it.is_servable()).count();
+        let all = answers.iter().filter(|it| it.is_servable()).count();
         println!(
             "threshold {threshold}: right when acting {:.3}, acts on {:.3} of what can be done, on {} of {} vague, on {} of {} impossible",
             hits as f32 / acted.len().max(1) as f32,

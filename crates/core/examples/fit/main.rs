@@ -27,12 +27,14 @@ use toolyard_core::lexicon::Related;
 use toolyard_core::route::{Signal, Table, Traits, Weights};
 
 use learn::{Answer, Choice};
-use sample::{Encoding, Hub, SetHub};
+use sample::{Encoding, Hub, Look, SetHub};
 
 const RANKING_HUBS: u64 = 36;
 const JUDGING_HUBS: u64 = 24;
+/// How often the requests of public sets count where there are only words.
+const PUBLIC_TIMES_IN_WORDS: usize = 3;
 /// Hubs of servers that the shipped encoder knows: people have more of the others.
-const KNOWN_HUBS: u64 = 8;
+const KNOWN_HUBS: u64 = 16;
 
 fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
@@ -60,15 +62,31 @@ fn main() {
     });
     let mut weights = Weights::builtin().clone();
     match (&encoding, &shipped) {
-        (None, _) => weights.words = fit(&data, &halves, None),
-        (Some(encoding), None) => weights.sense = fit(&data, &halves, Some(encoding)),
+        (None, _) => weights.words = fit(&data, &halves, None, Look::Once),
+        (Some(encoding), None) => {
+            weights.sense = fit(&data, &halves, Some(encoding), Look::Once);
+            // Which tools are read, the weights for meaning say.
+            let first = Weights { read: weights.sense.clone(), ..weights.clone() };
+            weights.read = fit(&data, &halves, Some(encoding), Look::Twice(&first));
+        }
         (Some(encoding), Some(shipped)) => {
-            let mut all = answers(&data, &halves, (Some(encoding), JUDGING_HUBS), &weights);
-            all.extend(answers(&data, &halves, (Some(shipped), KNOWN_HUBS), &weights));
-            // What an encoder was trained on is near whatever is asked, so that nothing seems not to fit.
-            let judgements = judged(&all);
-            let right = judgements.iter().find(|(name, _)| *name == "right").expect("it is fitted");
-            weights.sense = weights.sense.judging(&[*right]);
+            let both = |look: Look, weights: &Weights| {
+                let mut all = answers(&data, &halves, (Some(encoding), JUDGING_HUBS), (weights, look));
+                all.extend(answers(&data, &halves, (Some(shipped), KNOWN_HUBS), (weights, look)));
+                // Of every four requests here one cannot be served or says too little; people are clearer than that.
+                let mut odd = 0;
+                all.retain(|answer| {
+                    odd += usize::from(!answer.is_servable());
+                    answer.is_servable() || odd % 2 == 0
+                });
+                // What an encoder was trained on is near whatever is asked, so that nothing seems not to fit.
+                let judgements = judged(&all);
+                *judgements.iter().find(|(name, _)| *name == "right").expect("it is fitted")
+            };
+            let right = both(Look::Once, &weights);
+            weights.sense = weights.sense.judging(&[right]);
+            let right = both(Look::Twice(&weights), &weights);
+            weights.read = weights.read.judging(&[right]);
         }
     }
     if encoding.is_none() {
@@ -85,19 +103,23 @@ fn write(name: &str, text: &str) {
     println!("{} written", path.display());
 }
 
-fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Encoding>) -> Table {
-    let mut choices: Vec<Choice> =
-        hubs(data, halves, encoding, 0..RANKING_HUBS).iter().flat_map(Hub::choices).collect();
+fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Encoding>, look: Look) -> Table {
+    let drawn = hubs(data, halves, encoding, 0..RANKING_HUBS);
+    let mut choices: Vec<Choice> = drawn.iter().flat_map(|hub| hub.choices(look)).collect();
     let sets: Vec<(&str, Vec<Choice>)> = data
         .sets
         .iter()
-        .map(|set| (set.name.as_str(), SetHub::draw(set, halves[0], encoding).choices()))
+        .map(|set| (set.name.as_str(), SetHub::draw(set, halves[0], encoding).choices(look)))
         .collect();
     if let Some(encoding) = encoding {
         encoding.remember();
     }
     let whole = choices.len();
-    choices.extend(sets.iter().flat_map(|(_, choices)| choices.iter().cloned()));
+    // Words are what the requests of public sets are made of; an encoder must serve people before them.
+    let times = if encoding.is_none() { PUBLIC_TIMES_IN_WORDS } else { 1 };
+    for _ in 0..times {
+        choices.extend(sets.iter().flat_map(|(_, choices)| choices.iter().cloned()));
+    }
     let (learnt, held_out) = learn::split(&choices);
     println!(
         "{} choices to learn from, {} of them in drawn hubs; {} held out",
@@ -121,8 +143,11 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
     }
 
     let table = Table::new(&weights, &[]);
-    let ranking = Weights { words: table.clone(), sense: table };
-    Table::new(&weights, &judged(&answers(data, halves, (encoding, JUDGING_HUBS), &ranking)))
+    let ranking = match look {
+        Look::Once => Weights { words: table.clone(), sense: table.clone(), read: table },
+        Look::Twice(first) => Weights { read: table, ..first.clone() },
+    };
+    Table::new(&weights, &judged(&answers(data, halves, (encoding, JUDGING_HUBS), (&ranking, look))))
 }
 
 fn judged(answers: &[Answer]) -> Vec<(&'static str, Traits)> {
@@ -138,10 +163,10 @@ fn answers(
     data: &data::Data,
     halves: &[&'static Related; 2],
     (encoding, count): (Option<&Encoding>, u64),
-    ranking: &Weights,
+    (ranking, look): (&Weights, Look),
 ) -> Vec<Answer> {
     let hubs = hubs(data, halves, encoding, RANKING_HUBS..RANKING_HUBS + count);
-    let answers = hubs.iter().flat_map(|hub| hub.answers(ranking)).collect();
+    let answers = hubs.iter().flat_map(|hub| hub.answers(ranking, look)).collect();
     if let Some(encoding) = encoding {
         encoding.remember();
     }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::embed::{Embedding, Encoder, Packed};
-use toolyard_core::index::{Index, Meaning, Sense, asked, parts};
+use toolyard_core::index::{Index, Meaning, Sense, asked, parts, spoken, tool_text};
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{self, Request, Situation, Standing, Weights};
-use toolyard_core::tool::ToolId;
+use toolyard_core::tool::{Tool, ToolId};
 
 use crate::data::{Data, Server, Set};
 use crate::learn::{Answer, Choice, Truth};
@@ -83,9 +83,51 @@ impl Encoding {
         meaning
     }
 
+    /// Reads a request beside the texts of tools, on both cores.
+    fn read(&self, text: &str, catalog: &Catalog, positions: &[usize]) -> Readings {
+        let text = &spoken(text);
+        let read = |position: &usize| {
+            let fit = self.encoder.read(text, &tool_text(&catalog.tools()[*position]));
+            (*position, fit.expect("an encoder that can read"))
+        };
+        let read = &read;
+        std::thread::scope(|scope| {
+            let halves = positions.chunks(positions.len().div_ceil(2).max(1));
+            let reading: Vec<_> =
+                halves.map(|half| scope.spawn(move || half.iter().map(read).collect::<Vec<_>>())).collect();
+            reading.into_iter().flat_map(|half| half.join().expect("no reading panics")).collect()
+        })
+    }
+
     fn sense(&self, meaning: &Meaning, text: &str) -> Sense {
-        let request: Vec<Embedding> = asked(text).into_iter().map(|it| self.packed(it).unpack()).collect();
+        let request: Vec<Embedding> = asked(text).iter().map(|it| self.packed(it).unpack()).collect();
         meaning.sense(&request).expect("of one encoder")
+    }
+}
+
+/// How well a request fits the tools that were read beside it, by position.
+type Readings = Vec<(usize, f32)>;
+
+/// How closely requests are looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Look<'a> {
+    /// By words, and by vectors where there are some.
+    Once,
+    /// What is unclear by these weights is read as well; what is clear is left out.
+    Twice(&'a Weights),
+}
+
+impl Look<'_> {
+    /// Returns what was read beside a request; nothing where the request is left out.
+    fn read(
+        self,
+        (catalog, index): (&Catalog, &Index),
+        encoding: Option<&Encoding>,
+        (text, sense): (&str, Option<&Sense>),
+    ) -> Option<Readings> {
+        let (Self::Twice(weights), Some(encoding)) = (self, encoding) else { return Some(Vec::new()) };
+        let unclear = route::unclear(index, catalog, ask(text, sense, &[]), &plain(), weights);
+        (!unclear.is_empty()).then(|| encoding.read(text, catalog, &unclear))
     }
 }
 
@@ -105,6 +147,8 @@ const SERVERS: [usize; 4] = [30, 7, 30, 15];
 const MAX_TOOLS: usize = 90;
 const MIN_TOOLS: usize = 3;
 const REQUESTS: usize = 260;
+/// From this cosine on, two tools of different servers do the same.
+const TWIN: f32 = 0.85;
 const BOUNDS: Bounds = Bounds { tools: 1_000, name_chars: 128, description_chars: 4_096, nesting: 64 };
 
 impl<'a> Hub<'a> {
@@ -143,7 +187,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Routes requests for tools of this hub: what each candidate looked like, and which was right.
-    pub(crate) fn choices(&self) -> Vec<Choice> {
+    pub(crate) fn choices(&self, look: Look) -> Vec<Choice> {
         let mut numbers = Numbers(self.seed ^ 0xabcd_ef01_2345_6789);
         let mut requests: Vec<usize> =
             self.asked().flat_map(|at| self.new_requests(at).iter().copied()).collect();
@@ -151,38 +195,39 @@ impl<'a> Hub<'a> {
         requests.truncate(REQUESTS);
         let choice = |at: usize| {
             let request = &self.data.requests[at];
-            let sense = self.sense(&request.text);
-            let (candidates, gates) =
-                route::compare(&self.index, &self.catalog, ask(&request.text, sense.as_ref()), &plain());
+            let (sense, read) = self.look(&request.text, look)?;
+            let asked = ask(&request.text, sense.as_ref(), &read);
+            let (candidates, gates) = route::compare(&self.index, &self.catalog, asked, &plain());
             let right = candidates.iter().map(|(tool, _)| self.is_right(*tool, request)).collect();
-            Choice {
+            Some(Choice {
                 server: request.server,
                 signals: candidates.into_iter().map(|(_, it)| it).collect(),
                 gates,
                 right,
-            }
+            })
         };
-        requests.into_iter().map(choice).collect()
+        requests.into_iter().filter_map(choice).collect()
     }
 
     /// Routes requests of every kind with fitted weights: what each decision looked like, and what was true.
-    pub(crate) fn answers(&self, weights: &Weights) -> Vec<Answer> {
+    pub(crate) fn answers(&self, weights: &Weights, look: Look) -> Vec<Answer> {
         let mut numbers = Numbers(self.seed ^ 0x1234_5678_9abc_def0);
         let mut inside: Vec<usize> =
             self.asked().flat_map(|at| self.new_requests(at).iter().copied()).collect();
         numbers.shuffle(&mut inside);
         inside.truncate(200);
         let judged = |text: &str| {
-            let sense = self.sense(text);
-            route::traits(&self.index, &self.catalog, ask(text, sense.as_ref()), &plain(), weights)
+            let (sense, read) = self.look(text, look)?;
+            let asked = ask(text, sense.as_ref(), &read);
+            Some(route::traits(&self.index, &self.catalog, asked, &plain(), weights))
         };
         let mut answers: Vec<Answer> = inside
             .into_iter()
-            .map(|at| {
+            .filter_map(|at| {
                 let request = &self.data.requests[at];
-                let (first, traits) = judged(&request.text);
-                let is_right = first.is_some_and(|first| self.is_right(first, request));
-                Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } }
+                let (first, traits) = judged(&request.text)?;
+                let is_right = first.is_some_and(|first| self.serves(first, request));
+                Some(Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } })
             })
             .collect();
         let mut outside = 0;
@@ -193,7 +238,8 @@ impl<'a> Hub<'a> {
                 && !self.servers.contains(&request.server)
                 && !self.catalog.tools().iter().any(|tool| tool.name == request.tool)
             {
-                answers.push(Answer { traits: judged(&request.text).1, truth: Truth::None });
+                let judged = judged(&request.text);
+                answers.extend(judged.map(|(_, traits)| Answer { traits, truth: Truth::None }));
                 outside += 1;
             }
         }
@@ -202,7 +248,7 @@ impl<'a> Hub<'a> {
         {
             for _ in 0..if texts.is_empty() { 0 } else { count } {
                 let text = &texts[numbers.below(texts.len())];
-                answers.push(Answer { traits: judged(text).1, truth });
+                answers.extend(judged(text).map(|(_, traits)| Answer { traits, truth }));
             }
         }
         answers
@@ -216,12 +262,28 @@ impl<'a> Hub<'a> {
         new_requests(&self.data.servers[server], self.encoding)
     }
 
-    fn sense(&self, text: &str) -> Option<Sense> {
-        Some(self.encoding?.sense(self.meaning.as_ref()?, text))
+    /// Looks at a request; nothing where it is left out.
+    fn look(&self, text: &str, look: Look) -> Option<(Option<Sense>, Readings)> {
+        let sense = self.encoding.and_then(|it| Some(it.sense(self.meaning.as_ref()?, text)));
+        let read = look.read((&self.catalog, &self.index), self.encoding, (text, sense.as_ref()))?;
+        Some((sense, read))
     }
 
     fn is_right(&self, tool: usize, request: &crate::data::Request) -> bool {
         self.catalog.tools()[tool].name == request.tool
+    }
+
+    /// Whether a tool is as good as the right one: it is that, or a tool of another server that says the same.
+    fn serves(&self, tool: usize, request: &crate::data::Request) -> bool {
+        let tools = self.catalog.tools();
+        let Some(encoding) = self.encoding else { return self.is_right(tool, request) };
+        let vector = |tool: &Tool| encoding.packed(&tool_text(tool)).unpack();
+        let says_the_same = |right: &Tool| {
+            right.name == request.tool
+                && right.server != tools[tool].server
+                && vector(right).cosine(&vector(&tools[tool])) >= TWIN
+        };
+        self.is_right(tool, request) || tools.iter().any(says_the_same)
     }
 }
 
@@ -276,16 +338,18 @@ impl<'a> SetHub<'a> {
         Self { set, ids, catalog, index, requests, encoding }
     }
 
-    pub(crate) fn choices(&self) -> Vec<Choice> {
+    pub(crate) fn choices(&self, look: Look) -> Vec<Choice> {
         let choice = |(text, needed): &&(String, Vec<String>)| {
             let sense = self.encoding.as_ref().map(|(encoding, meaning)| encoding.sense(meaning, text));
-            let (candidates, gates) =
-                route::compare(&self.index, &self.catalog, ask(text, sense.as_ref()), &plain());
+            let encoding = self.encoding.as_ref().map(|(encoding, _)| *encoding);
+            let read = look.read((&self.catalog, &self.index), encoding, (text, sense.as_ref()))?;
+            let asked = ask(text, sense.as_ref(), &read);
+            let (candidates, gates) = route::compare(&self.index, &self.catalog, asked, &plain());
             let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
             let signals = candidates.into_iter().map(|(_, it)| it).collect();
-            Choice { server: self.set.name.len(), signals, gates, right }
+            Some(Choice { server: self.set.name.len(), signals, gates, right })
         };
-        self.requests.iter().map(choice).collect()
+        self.requests.iter().filter_map(choice).collect()
     }
 
     fn is_right(&self, tool: usize, needed: &[String]) -> bool {
@@ -309,8 +373,8 @@ pub(crate) fn gather(data: &Data, servers: &[usize]) -> Catalog {
     Catalog::gather(advertised.collect::<Vec<_>>()).0
 }
 
-fn ask<'a>(task: &'a str, sense: Option<&'a Sense>) -> Request<'a> {
-    Request { task, sense }
+fn ask<'a>(task: &'a str, sense: Option<&'a Sense>, read: &'a [(usize, f32)]) -> Request<'a> {
+    Request { task, sense, read }
 }
 
 fn plain() -> Situation<'static> {

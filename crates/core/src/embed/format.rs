@@ -132,6 +132,11 @@ impl<'a> Contents<'a> {
         Ok(Self { header, bytes, start, places })
     }
 
+    /// Whether there is a tensor of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
     /// Returns floats, as many as the shape says.
     pub(super) fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
         let tensor = self.tensor(name, Kind::Floats, shape)?;

@@ -24,6 +24,17 @@ pub(super) struct Network {
     segment: Vec<f32>,
     norm: Norm,
     layers: Vec<Layer>,
+    /// Where it learnt to read two texts together.
+    reader: Option<Reader>,
+}
+
+/// What says how well two texts fit that are read together.
+#[derive(Debug)]
+struct Reader {
+    /// What is added to every token of the second text.
+    segment: Vec<f32>,
+    weight: Vec<f32>,
+    bias: f32,
 }
 
 #[derive(Debug)]
@@ -55,7 +66,7 @@ struct Pass<'a> {
 
 impl Network {
     /// Finds all weights in a file.
-    pub(super) fn read(contents: &Contents<'_>, file: &[u8]) -> Result<Self, Error> {
+    pub(super) fn load(contents: &Contents<'_>, file: &[u8]) -> Result<Self, Error> {
         let header = &contents.header;
         let (hidden, intermediate) = (header.hidden, header.intermediate);
         let norm = |name: &str| {
@@ -81,6 +92,12 @@ impl Network {
                 norm: norm(&format!("encoder.layer.{at}.output.LayerNorm"))?,
             })
         };
+        let reader = || {
+            let segment = contents.floats("reader.segment", &[hidden])?;
+            let weight = contents.floats("reader.weight", &[hidden])?;
+            let bias = contents.floats("reader.bias", &[1])?[0];
+            Ok::<_, Error>(Reader { segment, weight, bias })
+        };
         Ok(Self {
             hidden,
             heads: header.heads,
@@ -90,17 +107,37 @@ impl Network {
             segment: contents.floats("embeddings.token_type_embeddings.weight", &[1, hidden])?,
             norm: norm("embeddings.LayerNorm")?,
             layers: (0..header.layers).map(layer).collect::<Result<_, _>>()?,
+            reader: contents.has("reader.weight").then(reader).transpose()?,
         })
     }
 
     /// Returns the sum of the last states of all tokens.
     pub(super) fn embed(&self, path: Path, file: &[u8], ids: &[u32]) -> Vec<f32> {
+        self.sum(path, file, (ids, ids.len()), &self.segment)
+    }
+
+    /// Whether it learnt to read two texts together.
+    pub(super) fn can_read(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Returns how well two texts fit, the first of which has `first` tokens, as a logarithm of odds.
+    pub(super) fn read(&self, path: Path, file: &[u8], ids: &[u32], first: usize) -> Option<f32> {
+        let reader = self.reader.as_ref()?;
+        let sum = self.sum(path, file, (ids, first), &reader.segment);
+        let product: f32 = sum.iter().zip(&reader.weight).map(|(sum, weight)| sum * weight).sum();
+        Some(product / ids.len() as f32 + reader.bias)
+    }
+
+    /// Adds up the last states; the tokens behind the `first` ones belong to a second text.
+    fn sum(&self, path: Path, file: &[u8], (ids, first): (&[u32], usize), second: &[f32]) -> Vec<f32> {
         let mut pass = Pass::new(self, path, file, ids.len());
         path.run(LookUp {
             file,
             words: &self.words,
             positions: &self.positions,
-            segment: &self.segment,
+            segments: [&self.segment, second],
+            first,
             norm: &self.norm,
             ids,
             states: &mut pass.states,

@@ -69,7 +69,10 @@ pub(super) struct LookUp<'a> {
     pub(super) file: &'a [u8],
     pub(super) words: &'a Whole,
     pub(super) positions: &'a Whole,
-    pub(super) segment: &'a [f32],
+    /// What is added to every token of the first text, and of one that is read beside it.
+    pub(super) segments: [&'a [f32]; 2],
+    /// How many tokens belong to the first text.
+    pub(super) first: usize,
     pub(super) norm: &'a Norm,
     pub(super) ids: &'a [u32],
     pub(super) states: &'a mut [f32],
@@ -78,11 +81,11 @@ pub(super) struct LookUp<'a> {
 impl Step for LookUp<'_> {
     #[inline(always)]
     fn run(self) {
-        let hidden = self.segment.len();
+        let hidden = self.segments[0].len();
         for (at, (state, id)) in self.states.chunks_exact_mut(hidden).zip(self.ids).enumerate() {
             let (word, word_scale) = self.words.row(self.file, *id as usize, hidden);
             let (position, position_scale) = self.positions.row(self.file, at, hidden);
-            let known = word.iter().zip(position).zip(self.segment);
+            let known = word.iter().zip(position).zip(self.segments[usize::from(at >= self.first)]);
             for (value, ((word, position), segment)) in state.iter_mut().zip(known) {
                 let word = f32::from(*word as i8) * word_scale;
                 *value = word + f32::from(*position as i8) * position_scale + segment;

@@ -11,6 +11,7 @@ const FILE: &[u8] = include_bytes!("../../tests/data/encoder/tiny.tyenc");
 const WEIGHTS: &[u8] = include_bytes!("../../tests/data/encoder/model.safetensors");
 const TOKENIZER: &str = include_str!("../../tests/data/encoder/tokenizer.json");
 const CONFIG: &str = include_str!("../../tests/data/encoder/config.json");
+const READINGS: &str = include_str!("../../tests/data/encoder/readings.json");
 const EXPECTED: &str = include_str!("../../tests/data/encoder/expected.json");
 
 /// A text and what the reference in float32 makes of it.
@@ -47,6 +48,41 @@ fn with_header(change: impl FnOnce(&mut Value)) -> Vec<u8> {
 
 fn refusal(file: Vec<u8>) -> String {
     Encoder::open(file).map_or_else(|error| error.to_string(), |_| "opened".to_owned())
+}
+
+/// A request and a text, and how well they fit by the reference.
+#[derive(Deserialize)]
+struct Pair {
+    request: String,
+    text: String,
+    fit: f32,
+}
+
+#[test]
+fn r13_readings_are_near_those_of_the_reference_and_differ() {
+    let encoder = exported();
+    let pairs: Vec<Pair> = serde_json::from_str(READINGS).unwrap();
+    let fits: Vec<f32> =
+        pairs.iter().map(|pair| encoder.read(&pair.request, &pair.text).expect("it can read")).collect();
+    for (pair, fit) in pairs.iter().zip(&fits) {
+        assert!(
+            (pair.fit - fit).abs() < 0.1,
+            "{:?} beside {:?}: {fit}, not {}",
+            pair.request,
+            pair.text,
+            pair.fit
+        );
+    }
+    assert!((fits[0] - fits[1]).abs() > 0.2, "the second text counts: {fits:?}");
+    let turned = encoder.read(&pairs[0].text, &pairs[0].request).expect("it can read");
+    assert!((turned - fits[0]).abs() > 0.1, "which is which counts: {turned} and {}", fits[0]);
+}
+
+#[test]
+fn an_encoder_from_elsewhere_cannot_read() {
+    assert!(exported().can_read());
+    assert!(!from_parts().can_read());
+    assert_eq!(from_parts().read("turn on the lights", "lights turn"), None);
 }
 
 #[test]
@@ -106,7 +142,7 @@ fn hex(bytes: &[u8]) -> String {
 fn an_encoder_says_what_it_is() {
     let encoder = exported();
     let said = format!("{} {} {}", encoder.name(), encoder.key(), encoder.dims());
-    insta::assert_snapshot!(said, @"tiny tiny-961fe8cf6ca9b585 32");
+    insta::assert_snapshot!(said, @"tiny tiny-3a24909b2547a329 32");
     assert_eq!(from_parts().name(), "tiny");
     assert_ne!(from_parts().key(), encoder.key(), "other roundings are other vectors");
 }

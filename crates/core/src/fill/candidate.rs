@@ -507,7 +507,8 @@ pub(super) fn is_said_of_tool(form: &Form, field: &Field, page: &Page<'_>, token
         Role::Mark | Role::Small => true,
         role @ (Role::Verb | Role::Word) => {
             let token = &page.tokens[at];
-            let own = if role == Role::Verb { &form.about } else { &form.names };
+            // A request begins with what is to be done, whether or not that is known as a verb.
+            let own = if role == Role::Verb || at == 0 { &form.about } else { &form.names };
             // Of a name such as `data-platform-ci` the term is but the first part.
             let is_plain = token.lower.chars().all(char::is_alphabetic);
             let is_own = own.contains(&token.term) || field.names.contains(&token.term);

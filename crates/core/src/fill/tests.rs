@@ -1,6 +1,7 @@
 //! Forms filled from words, through the front door.
 
 use jiff::civil::date;
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -363,4 +364,69 @@ fn r9_json_in_a_request_is_one_value() {
     sheet = "Q1"
     rows = [["Month","Sales"]]
     "#);
+}
+
+#[test]
+fn r9_a_span_of_time_may_be_written_together() {
+    let fields = json!({"since": {"type": "string", "format": "date", "description": "The first day"}});
+    let filled = |task: &str| filled("list_alerts Lists alerts since a day", &fields, task);
+    insta::assert_snapshot!(filled("alerts of the past 7d"), @r#"since = "2026-11-10""#);
+    insta::assert_snapshot!(filled("alerts of the past 7 days"), @r#"since = "2026-11-10""#);
+}
+
+/// Words that are read for more than themselves.
+const TELLING: [&str; 40] = [
+    "past",
+    "last",
+    "next",
+    "in",
+    "ago",
+    "7d",
+    "2h",
+    "3",
+    "weeks",
+    "days",
+    "friday",
+    "march",
+    "3rd",
+    "2026",
+    "2026-11-03",
+    "9:30",
+    "9am",
+    "pm",
+    "to",
+    "12,",
+    "-1",
+    "half",
+    "an",
+    "hour",
+    "and",
+    "a",
+    "two",
+    "dozen",
+    "5km",
+    "1e3",
+    "10x12",
+    "'q",
+    "q'",
+    "(",
+    ")",
+    "[1,",
+    "2]",
+    "key=value",
+    "vor",
+    "через",
+];
+
+proptest! {
+    #[test]
+    fn r9_no_order_of_telling_words_panics(words in prop::collection::vec(prop::sample::select(&TELLING[..]), 0..7)) {
+        let fields = json!({
+            "text": {"type": "string"}, "count": {"type": "integer"}, "share": {"type": "number"},
+            "day": {"type": "string", "format": "date"}, "at": {"type": "string", "format": "date-time"},
+            "span": {"type": "integer", "description": "Seconds"}, "flag": {"type": "boolean"},
+            "items": {"type": "array", "items": {"type": "number"}},
+        });
+        filled("do Does something", &fields, &words.join(" "));
+    }
 }

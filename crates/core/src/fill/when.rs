@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::Now;
 use super::form::{Field, Format};
-use super::quantity::{self, Unit, quantity};
+use super::quantity::{self, Quantity, Unit, quantity};
 use super::token::Token;
 use crate::text::fold;
 
@@ -220,7 +220,7 @@ fn relative(tokens: &[Token], today: Date) -> Option<Days> {
             && pointer == Pointer::Last
         {
             let first = moved(today, span(unit, -count.value)?)?;
-            return Some(Days { first, last: Some(today), tokens: count.tokens + 2 });
+            return Some(Days { first, last: Some(today), tokens: with_unit(tokens, 1, &count) });
         }
         if word(1) == "weekend" {
             let saturday = on_weekday(today, 6, pointer)?;
@@ -234,9 +234,7 @@ fn relative(tokens: &[Token], today: Date) -> Option<Days> {
     };
     let count = tokens.get(skip..).and_then(quantity)?;
     let unit = count.unit.filter(|unit| unit.seconds() >= Unit::Day.seconds())?;
-    let taken = skip
-        + count.tokens
-        + usize::from(tokens.get(skip + count.tokens).is_some_and(|it| it.lower == count.suffix));
+    let taken = with_unit(tokens, skip, &count);
     if skip == 1 {
         return Some(Days::one(moved(today, span(unit, sign * count.value)?)?, taken));
     }
@@ -245,6 +243,12 @@ fn relative(tokens: &[Token], today: Date) -> Option<Days> {
     let sign = if is_ahead { 1.0 } else { -1.0 };
     (is_ago || is_ahead).then_some(())?;
     Some(Days::one(moved(today, span(unit, sign * count.value)?)?, taken + 1 + usize::from(is_ahead)))
+}
+
+/// Where a quantity that begins at `start` ends, with its unit where that is a word of its own: `7d`, `7 days`.
+fn with_unit(tokens: &[Token], start: usize, count: &Quantity) -> usize {
+    let end = start + count.tokens;
+    end + usize::from(tokens.get(end).is_some_and(|it| it.lower == count.suffix))
 }
 
 fn moved(date: Date, by: Span) -> Option<Date> {

@@ -27,10 +27,15 @@ pub(super) fn sign(members: &Map<String, Value>, known: Effect, is_outermost: bo
 }
 
 fn switch(key: &str, names: &[String], known: Effect) -> Option<String> {
+    is_switch(names, known).then(|| format!("`{key}` is true"))
+}
+
+/// Whether the words of a name are those of a switch that makes a call destroy.
+pub(super) fn is_switch(names: &[String], known: Effect) -> bool {
     let lists = Lists::builtin();
     let has = |set: &super::lists::Set| names.iter().any(|name| set.contains(name));
     let counts = has(&lists.flags) || (known != Effect::Read && has(&lists.flags_of_writes));
-    (counts && !has(&lists.not_flags)).then(|| format!("`{key}` is true"))
+    counts && !has(&lists.not_flags)
 }
 
 fn action(

@@ -102,10 +102,28 @@ impl Meaning {
 }
 
 /// Returns the texts of a request that are compared: the whole, then its sentences where it has several.
-pub fn asked(task: &str) -> Vec<&str> {
-    let sentences = sentences(task, MAX_SENTENCES);
-    let several = if sentences.len() > 1 { sentences } else { Vec::new() };
-    std::iter::once(task).chain(several).collect()
+pub fn asked(task: &str) -> Vec<String> {
+    let task = spoken(task);
+    let mut texts: Vec<String> = sentences(&task, MAX_SENTENCES).into_iter().map(str::to_owned).collect();
+    if texts.len() < 2 {
+        texts.clear();
+    }
+    texts.insert(0, task);
+    texts
+}
+
+/// Returns a request as the encoder sees it: of a path only its last part, as what folders are called says nothing
+/// about what is wanted.
+pub fn spoken(task: &str) -> String {
+    let mut spoken = String::with_capacity(task.len());
+    for part in task.split_inclusive(char::is_whitespace) {
+        let word = part.trim_start_matches(['"', '\'', '`', '(']);
+        let is_path = ["/", "~/", "./", "../"].iter().any(|start| word.starts_with(start));
+        let folders = word.trim_end().trim_end_matches('/').rfind('/').filter(|_| is_path);
+        spoken.push_str(&part[..part.len() - word.len()]);
+        spoken.push_str(folders.map_or(word, |at| &word[at + 1..]));
+    }
+    spoken
 }
 
 /// Returns the text by which the encoder knows a tool. Training uses the same form.
@@ -188,6 +206,16 @@ mod tests {
             "github get file contents v2: Reads a file from a repository. | file path, ref"
         );
         assert_eq!(text("x", r#"{"name": "ping"}"#), "x ping: ");
+    }
+
+    #[test]
+    fn r13_folders_say_nothing_about_what_is_wanted() {
+        assert_eq!(spoken("Read /tmp/.tmpX1/notes.md and  \"~/a/b.txt\"."), "Read notes.md and  \"b.txt\".");
+        assert_eq!(spoken("list /var/log/ or ../up"), "list log/ or up");
+        for kept in ["and/or", "https://a.example/b/c", "/", "either / or", "", "m/s  \n"] {
+            assert_eq!(spoken(kept), kept);
+        }
+        assert_eq!(asked("Open /x/y.md"), ["Open y.md"]);
     }
 
     #[test]

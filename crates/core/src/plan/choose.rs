@@ -236,7 +236,7 @@ mod tests {
     fn decide(catalog: &Catalog, index: &Index, task: &str) -> Decision {
         let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
         let rules = Rules { confidence: 0.7, candidates: 8, reasons: Reasons::LeftOut };
-        let request = Request { task, sense: None };
+        let request = Request::in_words(task);
         route::route(index, catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules))
     }
 

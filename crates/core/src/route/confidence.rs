@@ -34,6 +34,8 @@ pub enum Trait {
     Name,
     Sense,
     PhraseSense,
+    Reading,
+    ReadingShare,
     Named,
     OtherNamed,
     Action,
@@ -50,7 +52,7 @@ pub enum Trait {
 
 impl Trait {
     /// Every trait, in the order of [`Traits`].
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Bias,
         Self::Belief,
         Self::Margin,
@@ -63,6 +65,8 @@ impl Trait {
         Self::Name,
         Self::Sense,
         Self::PhraseSense,
+        Self::Reading,
+        Self::ReadingShare,
         Self::Named,
         Self::OtherNamed,
         Self::Action,
@@ -92,6 +96,8 @@ impl Trait {
             Self::Name => "name",
             Self::Sense => "sense",
             Self::PhraseSense => "phrase-sense",
+            Self::Reading => "reading",
+            Self::ReadingShare => "reading-share",
             Self::Named => "named",
             Self::OtherNamed => "other-named",
             Self::Action => "action",
@@ -133,6 +139,8 @@ pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
             (Trait::Name, Signal::Name),
             (Trait::Sense, Signal::Sense),
             (Trait::PhraseSense, Signal::PhraseSense),
+            (Trait::Reading, Signal::Reading),
+            (Trait::ReadingShare, Signal::ReadingShare),
             (Trait::Named, Signal::Named),
             (Trait::OtherNamed, Signal::OtherNamed),
             (Trait::Action, Signal::Action),

@@ -36,6 +36,8 @@ pub(crate) struct Clues {
     pub(crate) stand_ins: usize,
     /// Words with content besides actions, nouns and products.
     pub(crate) details: usize,
+    /// Whether some word speaks of removing, forcing or undoing, be it not the first verb.
+    pub(crate) removes: bool,
 }
 
 /// Keywords beyond this are details.
@@ -73,6 +75,7 @@ impl Intent {
         let mut keywords: Vec<String> = Vec::new();
         for (at, word) in words.iter().enumerate() {
             let english = word.english.as_deref().unwrap_or(&word.text);
+            clues.removes |= word.action == Some(Action::Delete) || is_forcing(english);
             if is_stand_in(english) {
                 clues.stand_ins += 1;
                 continue;
@@ -128,6 +131,32 @@ fn action(words: &[Word]) -> Action {
     let verbs = || words.iter().filter_map(|word| word.action.map(|action| (word, action)));
     let strong = verbs().find(|(word, _)| !WEAK.contains(&word.text.as_str()));
     strong.or_else(|| verbs().next()).map_or(Action::Unknown, |(_, action)| action)
+}
+
+/// Whether a word asks for more than an ordinary change.
+fn is_forcing(word: &str) -> bool {
+    let word = word.strip_suffix("ly").unwrap_or(word);
+    matches!(
+        word,
+        "force"
+            | "forced"
+            | "forcing"
+            | "forceful"
+            | "forcib"
+            | "overwrite"
+            | "overwriting"
+            | "clobber"
+            | "override"
+            | "permanent"
+            | "irrevocab"
+            | "reset"
+            | "resetting"
+            | "revert"
+            | "undo"
+            | "rollback"
+            | "rewrite"
+            | "abandon"
+    )
 }
 
 fn is_stand_in(word: &str) -> bool {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::evidence::Evidence;
-use super::{Intent, Situation, Standing};
+use super::{Intent, Request, Situation, Standing, reading};
 use crate::catalog::Catalog;
-use crate::index::{Hit, Index, Sense};
+use crate::index::{Hit, Index};
 use crate::lexicon::{Action, Categories, Language, Reading};
 use crate::text::terms;
 use crate::tool::Effect;
@@ -38,6 +38,8 @@ pub enum Signal {
     PhraseSenseShare,
     SentenceSense,
     SentenceSenseShare,
+    Reading,
+    ReadingShare,
     Available,
     Tier,
     Recent,
@@ -47,7 +49,7 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal, in the order of [`Signals`].
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::Words,
         Self::WordsShare,
         Self::WordsSum,
@@ -72,6 +74,8 @@ impl Signal {
         Self::PhraseSenseShare,
         Self::SentenceSense,
         Self::SentenceSenseShare,
+        Self::Reading,
+        Self::ReadingShare,
         Self::Available,
         Self::Tier,
         Self::Recent,
@@ -106,6 +110,8 @@ impl Signal {
             Self::PhraseSenseShare => "phrase-sense-share",
             Self::SentenceSense => "sentence-sense",
             Self::SentenceSenseShare => "sentence-sense-share",
+            Self::Reading => "reading",
+            Self::ReadingShare => "reading-share",
             Self::Available => "available",
             Self::Tier => "tier",
             Self::Recent => "recent",
@@ -141,6 +147,8 @@ impl Signal {
             Self::PhraseSenseShare => "means it as much as for the best tool",
             Self::SentenceSense => "has a sentence that means what the tool does",
             Self::SentenceSenseShare => "has a sentence that means it as much as of the best tool",
+            Self::Reading => "fits when read beside the tool's text",
+            Self::ReadingShare => "fits better so than with the others that were read",
             Self::Available => "the server is reachable",
             Self::Tier => "the tool is a fallback",
             Self::Recent => "was used in this conversation",
@@ -176,6 +184,8 @@ pub(super) struct Query {
     pub(super) shared: f32,
     /// Whether meanings are compared.
     pub(super) has_sense: bool,
+    /// Whether it was read beside the texts of the likeliest tools.
+    pub(super) is_read: bool,
     /// How many different terms it has.
     pub(super) terms: usize,
 }
@@ -199,8 +209,7 @@ const GLOSS_WEIGHT: f32 = 0.6;
 pub(super) fn compare(
     index: &Index,
     catalog: &Catalog,
-    task: &str,
-    sense: Option<&Sense>,
+    Request { task, sense, read }: Request,
     situation: &Situation,
 ) -> Comparison {
     let reading = Reading::of(task);
@@ -260,6 +269,7 @@ pub(super) fn compare(
         coverage: known as f32 / said.len().max(1) as f32,
         shared: scores.words.best / scores.words.whole.max(f32::MIN_POSITIVE),
         has_sense: sense.is_some(),
+        is_read: false,
         terms: said.len(),
     };
     let mut signals: Vec<Signals> = tools
@@ -275,7 +285,9 @@ pub(super) fn compare(
         }
     }
     tools.shrink_to_fit();
-    Comparison { intent, tools, signals, query }
+    let mut comparison = Comparison { intent, tools, signals, query };
+    reading::note(index, &mut comparison, read);
+    comparison
 }
 
 /// The terms of a request without those of words that name a server: `GitHub` is also `git` and `hub`.

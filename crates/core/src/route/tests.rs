@@ -59,7 +59,7 @@ impl Desk {
     fn decide_in(&self, task: &str, situation: &Situation) -> Decision {
         let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
         let how = (Method::Fitted(Weights::builtin()), rules);
-        route(&self.index, &self.catalog, Request { task, sense: None }, situation, how)
+        route(&self.index, &self.catalog, Request::in_words(task), situation, how)
     }
 
     fn first(&self, decision: &Decision) -> &str {
@@ -281,7 +281,7 @@ fn r6_the_seeds_weights_are_a_profile() {
     let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
     let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
     let seeded = |task| {
-        let request = Request { task, sense: None };
+        let request = Request::in_words(task);
         route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules))
     };
     assert_eq!(desk.first(&seeded("Search notes")), "obsidian__search_notes");
@@ -289,7 +289,7 @@ fn r6_the_seeds_weights_are_a_profile() {
     let connected = seeded("Search notes").candidates[0].score;
     let down = |_: &Tool| Standing { is_up: false, ..Standing::PLAIN };
     let situation = Situation { preferred_server: None, standing: &down };
-    let request = Request { task: "Search notes", sense: None };
+    let request = Request::in_words("Search notes");
     let disconnected = route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules));
     assert!((connected - disconnected.candidates[0].score - 0.1).abs() < 1e-6);
 }
@@ -305,7 +305,7 @@ fn r6_the_seeds_plan_of_the_ranker_holds_with_either_weights() {
         let rank = |task, is_up| {
             let standing = move |_: &Tool| Standing { is_up, ..Standing::PLAIN };
             let situation = Situation { preferred_server: None, standing: &standing };
-            let request = Request { task, sense: None };
+            let request = Request::in_words(task);
             route(&desk.index, &desk.catalog, request, &situation, (method, rules))
         };
         assert_eq!(desk.first(&rank("search notes", true)), "obsidian__search_notes", "{method:?}");
@@ -327,6 +327,64 @@ fn r6_a_stuffed_text_does_not_win_what_it_is_not_for() {
     {
         assert!(!desk.first(&desk.decide(task)).starts_with("spam"), "{task}");
     }
+}
+
+/// How alike a request and every tool of a desk are: all the same.
+fn alike(desk: &Desk) -> Sense {
+    let same = vec![0.4; desk.catalog.len()];
+    Sense { tools: same.clone(), phrases: same.clone(), sentences: same }
+}
+
+const PLAIN: Situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
+
+fn unclear_on(desk: &Desk, task: &str, sense: Option<&Sense>, weights: &Weights) -> Vec<usize> {
+    unclear(&desk.index, &desk.catalog, Request { task, sense, read: &[] }, &PLAIN, weights)
+}
+
+#[test]
+fn r5_what_is_unclear_is_read_and_the_reading_decides() {
+    let desk = Desk::of(DESK);
+    let (task, sense, weights) = ("something about the repository", alike(&desk), Weights::builtin());
+    let read = unclear_on(&desk, task, Some(&sense), weights);
+    assert!(read.len() > 1, "{read:?}");
+    assert_eq!(unclear_on(&desk, task, None, weights), [0; 0], "words alone are not read");
+    let silent = weights.without(&[Signal::Reading, Signal::ReadingShare]);
+    assert_eq!(unclear_on(&desk, task, Some(&sense), &silent), [0; 0], "what does not count is not read");
+
+    let rules = Rules { confidence: 0.7, candidates: 9, reasons: Reasons::Given };
+    let decide = |read: &[(usize, f32)]| {
+        let request = Request { task, sense: Some(&sense), read };
+        route(&desk.index, &desk.catalog, request, &PLAIN, (Method::Fitted(weights), rules))
+    };
+    for chosen in read.iter().take(3) {
+        let fits: Vec<(usize, f32)> =
+            read.iter().map(|at| (*at, if at == chosen { 4.0 } else { -4.0 })).collect();
+        let decision = decide(&fits);
+        assert_eq!(decision.candidates[0].position, *chosen);
+        let of = |signal: Signal, at: usize| decision.candidates[at].signals[signal as usize];
+        assert!(of(Signal::ReadingShare, 0) > 0.9 && of(Signal::ReadingShare, 1) < 0.1);
+        assert!(of(Signal::Reading, 0) > of(Signal::Reading, 1));
+    }
+}
+
+#[test]
+fn r6_copies_of_a_tool_are_read_once_and_fit_alike() {
+    let copied = "Adds two numbers and returns their sum";
+    let desk =
+        Desk::of(&[("a", "add", copied), ("b", "add", copied), ("c", "subtract", "Subtracts numbers")]);
+    let (task, sense) = ("numbers", alike(&desk));
+    let read = unclear_on(&desk, task, Some(&sense), Weights::builtin());
+    assert_eq!(read.iter().filter(|at| desk.catalog.tools()[**at].name == "add").count(), 1, "{read:?}");
+    let fits: Vec<(usize, f32)> = read.iter().map(|at| (*at, *at as f32)).collect();
+    let request = Request { task, sense: Some(&sense), read: &fits };
+    let (compared, _) = compare(&desk.index, &desk.catalog, request, &PLAIN);
+    let readings: Vec<f32> = compared
+        .iter()
+        .filter(|(at, _)| desk.catalog.tools()[*at].name == "add")
+        .map(|(_, signals)| signals[Signal::Reading as usize])
+        .collect();
+    assert_eq!(readings.len(), 2);
+    assert_eq!(readings[0], readings[1]);
 }
 
 #[test]

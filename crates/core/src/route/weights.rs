@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::confidence::{Judgement, Trait, Traits};
 use super::signals::{Comparison, Query, Signal};
 
-/// How much each signal counts, with and without an encoder.
+/// How much each signal counts, by how closely a request was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -16,6 +16,8 @@ pub struct Weights {
     pub words: Table,
     /// Where meanings are compared as well.
     pub sense: Table,
+    /// Where the request was read beside the likeliest tools besides.
+    pub read: Table,
 }
 
 /// How much each signal counts, and what a confidence is judged by.
@@ -70,8 +72,14 @@ impl Weights {
         for signal in signals {
             rest.words.signals.remove(signal.name());
             rest.sense.signals.remove(signal.name());
+            rest.read.signals.remove(signal.name());
         }
         rest
+    }
+
+    /// Whether reading counts, so that it is worth the time.
+    pub(super) fn reads(&self) -> bool {
+        [Signal::Reading, Signal::ReadingShare].iter().any(|it| self.read.signals.contains_key(it.name()))
     }
 
     /// Returns how much each signal counts for a request.
@@ -84,7 +92,11 @@ impl Weights {
     }
 
     fn table(&self, query: &Query) -> &Table {
-        if query.has_sense { &self.sense } else { &self.words }
+        match query {
+            Query { is_read: true, .. } => &self.read,
+            Query { has_sense: true, .. } => &self.sense,
+            Query { .. } => &self.words,
+        }
     }
 }
 

@@ -69,6 +69,8 @@ pub fn named(registry: &Registry, message: &str) -> Vec<Meant> {
 
 /// Shares of the belief from which a tool beyond the domains that are meant is worth a place for one request.
 const LIKELY: f32 = 0.1;
+/// Beside one that is this much likelier it is not.
+const FAR_LIKELIER: f32 = 3.0;
 
 /// Returns the tools that a message needs and that no domain it is about has, most needed first. Where it is
 /// about no domain in particular, these are the likeliest of all.
@@ -82,7 +84,8 @@ pub fn needed(
         let tags = registry.get(name).map(|tool| tool.tags.as_slice()).unwrap_or_default();
         domains.iter().any(|meant| tags.contains(&meant.domain))
     };
-    let is_worth_it = |share: f32| domains.is_empty() || share >= LIKELY;
+    let best = ranked.iter().map(|(_, share)| *share).fold(0.0, f32::max);
+    let is_worth_it = |share: f32| domains.is_empty() || (share >= LIKELY && share * FAR_LIKELIER >= best);
     let needed = ranked.iter().filter(|(name, share)| is_worth_it(*share) && !is_covered(name));
     needed.take(most).map(|(name, _)| Arc::clone(name)).collect()
 }

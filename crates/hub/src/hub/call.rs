@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use toolyard_core::hazard;
-use toolyard_core::lexicon::Action;
-use toolyard_core::route::Intent;
+use toolyard_core::route::{self, Intent};
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 
 use super::Hub;
@@ -59,7 +58,7 @@ impl Hub {
         let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
         let given = arguments.and_then(|given| serde_json::from_str(given.get()).ok()).unwrap_or_default();
         let mut hazard = hazard::assess(tool, known, &given);
-        if hazard.effect == Effect::Write && wish.is_some_and(|wish| wish.action == Action::Delete) {
+        if hazard.effect == Effect::Write && wish.is_some_and(|wish| route::removes(tool, wish)) {
             hazard.effect = Effect::Destroy;
         }
         self.policy().rule(tool, hazard)

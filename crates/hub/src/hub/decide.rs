@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use toolyard_core::index::tool_text;
 use toolyard_core::route::{self, Decision, Method, Reasons, Request, Rules, Situation, Standing, Weights};
 use toolyard_core::session::USUAL;
 use toolyard_core::tool::Tool;
@@ -84,14 +85,14 @@ impl Hub {
         if let Some(known) = known {
             return known;
         }
-        let sensed = self.sense(&scene, snapshot, &key.task, start).await;
-        let decision = Arc::new(make(&scene, snapshot, &key, (&sensed, Reasons::Given)));
+        let seen = self.look(&scene, snapshot, &key, start).await;
+        let decision = Arc::new(make(&scene, snapshot, &key, (&seen, Reasons::Given)));
         if start.elapsed() > routing.performance.max_routing_time {
             self.memory.cache.count_late();
             tracing::debug!("choosing a tool took {:?}", start.elapsed());
         }
         // The model may answer the next time.
-        if is_remembering && !matches!(sensed, Sensed::Failed) {
+        if is_remembering && !matches!(seen.sensed, Sensed::Failed) {
             self.memory.cache.put(key, Arc::clone(&decision), start, routing.cache_size);
         }
         decision
@@ -99,14 +100,17 @@ impl Hub {
 
     /// Ranks tools for a search, the best first, with scores that compare only with one another.
     pub async fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let (scene, query) = (self.scene(), normalised(query));
-        let sensed = self.sense(&scene, snapshot, &query, Instant::now()).await;
-        rank(&scene, snapshot, (query, &sensed), limit)
+        let scene = self.scene();
+        let key = search(&scene, snapshot, query, limit);
+        let seen = self.look(&scene, snapshot, &key, Instant::now()).await;
+        rank(&scene, snapshot, &key, &seen)
     }
 
     /// Does the same by words and metadata alone, at once.
     pub(super) fn find_by_words(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        rank(&self.scene(), snapshot, (normalised(query), &Sensed::Nothing), limit)
+        let scene = self.scene();
+        let key = search(&scene, snapshot, query, limit);
+        rank(&scene, snapshot, &key, &Seen { sensed: Sensed::Nothing, read: Vec::new() })
     }
 
     /// Notes that a conversation used a tool, which makes it likelier to be meant again.
@@ -134,12 +138,21 @@ impl Hub {
         self.meanings.understand(Arc::clone(snapshot), patience).await;
     }
 
-    /// How alike a request and the tools are in meaning, by the vectors that are there now.
-    async fn sense(&self, scene: &Scene, snapshot: &Snapshot, task: &str, start: Instant) -> Sensed {
+    /// Compares a request and the tools by the vectors that are there now, and reads closely what that leaves open.
+    async fn look(&self, scene: &Scene, snapshot: &Snapshot, key: &Key, start: Instant) -> Seen {
         let routing = &scene.config.routing;
-        let left = routing.performance.max_routing_time.saturating_sub(start.elapsed());
+        let left = || routing.performance.max_routing_time.saturating_sub(start.elapsed());
         let meant = scene.meant.as_deref();
-        self.meanings.sense(meant, (snapshot, task), (&routing.semantic_search, left)).await
+        let asked = (snapshot, key.task.as_str());
+        let sensed = self.meanings.sense(meant, asked, (&routing.semantic_search, left())).await;
+        let mut seen = Seen { sensed, read: Vec::new() };
+        let unclear = unclear(scene, snapshot, key, &seen);
+        if let Some(meant) = meant.filter(|_| !unclear.is_empty() && !left().is_zero()) {
+            let texts = unclear.iter().map(|at| tool_text(&snapshot.catalog.tools()[*at])).collect();
+            let fits = self.meanings.read(meant, &key.task, texts).await;
+            seen.read = unclear.into_iter().zip(fits).collect();
+        }
+        seen
     }
 
     fn scene(&self) -> Scene {
@@ -156,23 +169,23 @@ impl Hub {
     }
 }
 
-/// Ranks tools for a search.
-fn rank(
-    scene: &Scene,
-    snapshot: &Snapshot,
-    (query, sensed): (String, &Sensed),
-    limit: usize,
-) -> Vec<(usize, f32)> {
-    let key = Key {
-        task: query,
+/// What a search asks.
+fn search(scene: &Scene, snapshot: &Snapshot, query: &str, limit: usize) -> Key {
+    Key {
+        task: normalised(query),
         preferred_server: None,
         servers: Vec::new(),
         recent: Vec::new(),
         failed: Vec::new(),
         candidates: limit,
         world: scene.world(snapshot),
-    };
-    let decision = make(scene, snapshot, &key, (sensed, Reasons::LeftOut));
+    }
+}
+
+/// Ranks tools for a search.
+fn rank(scene: &Scene, snapshot: &Snapshot, key: &Key, seen: &Seen) -> Vec<(usize, f32)> {
+    let limit = key.candidates;
+    let decision = make(scene, snapshot, key, (seen, Reasons::LeftOut));
     let mut found: Vec<(usize, f32)> =
         decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
     let hits = snapshot.index().words.search(&key.task, limit);
@@ -193,16 +206,37 @@ fn rank(
     found
 }
 
+/// What was seen of a request by its meaning.
+struct Seen {
+    sensed: Sensed,
+    /// How well it fits the tools that were read beside it, by position.
+    read: Vec<(usize, f32)>,
+}
+
+impl Seen {
+    fn request<'a>(&'a self, key: &'a Key) -> Request<'a> {
+        let sense = match &self.sensed {
+            Sensed::Known(sense) => Some(sense),
+            Sensed::Nothing | Sensed::Failed => None,
+        };
+        Request { task: &key.task, sense, read: &self.read }
+    }
+}
+
 /// Decides; everything that it depends on is in the scene, the snapshot and the key.
-fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, (sensed, reasons): (&Sensed, Reasons)) -> Decision {
+fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, (seen, reasons): (&Seen, Reasons)) -> Decision {
     let standing = |tool: &Tool| scene.standing(snapshot, tool, (&key.servers, &key.recent));
     let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
     let confidence = scene.config.routing.confidence_threshold;
     let rules = Rules { confidence, candidates: key.candidates, reasons };
-    let sense = match sensed {
-        Sensed::Known(sense) => Some(sense),
-        Sensed::Nothing | Sensed::Failed => None,
-    };
-    let request = Request { task: &key.task, sense };
-    route::route(snapshot.index(), &snapshot.catalog, request, &situation, (scene.profile(), rules))
+    let how = (scene.profile(), rules);
+    route::route(snapshot.index(), &snapshot.catalog, seen.request(key), &situation, how)
+}
+
+/// The tools that should be read before deciding.
+fn unclear(scene: &Scene, snapshot: &Snapshot, key: &Key, seen: &Seen) -> Vec<usize> {
+    let Method::Fitted(weights) = scene.profile() else { return Vec::new() };
+    let standing = |tool: &Tool| scene.standing(snapshot, tool, (&key.servers, &key.recent));
+    let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
+    route::unclear(snapshot.index(), &snapshot.catalog, seen.request(key), &situation, weights)
 }

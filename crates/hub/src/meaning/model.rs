@@ -124,6 +124,7 @@ impl Embedder {
     /// Returns the vectors of a request: of the whole, then of its sentences.
     pub async fn request(&self, task: &str, limit: Duration) -> Result<Vec<Embedding>, Error> {
         let texts = asked(task);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let encoded = |encoder: &Encoder| texts.iter().map(|text| encoder.encode(text)).collect();
         match self {
             Self::Inside(inside) => Ok(encoded(inside.encoder())),

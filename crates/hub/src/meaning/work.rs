@@ -48,6 +48,23 @@ pub fn compute(
     Ok(())
 }
 
+/// Cores that reading for one request may take.
+const READERS: usize = 4;
+
+/// Reads a request beside texts and returns how well each fits, as a logarithm of odds; nothing where the model cannot read.
+pub(super) fn read(embedder: &Embedder, request: &str, texts: &[String]) -> Vec<f32> {
+    let Some(encoder) = embedder.encoder().filter(|encoder| encoder.can_read()) else { return Vec::new() };
+    let cores = std::thread::available_parallelism().map_or(1, |count| count.get().min(READERS));
+    let fit = |text: &String| encoder.read(request, text).expect("it can read");
+    let fit = &fit;
+    std::thread::scope(|scope| {
+        let parts = texts.chunks(texts.len().div_ceil(cores).max(1));
+        let reading: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter().map(fit).collect::<Vec<f32>>())).collect();
+        reading.into_iter().flat_map(|part| part.join().expect("reading does not panic")).collect()
+    })
+}
+
 fn on_cores(
     encoder: &Encoder,
     texts: &[&str],

@@ -165,7 +165,7 @@ mod tests {
         let catalog = Catalog::default();
         let index = Index::new(&catalog, Knowledge::default());
         let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-        let request = Request { task: "do something", sense: None };
+        let request = Request::in_words("do something");
         let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
         Arc::new(route(&index, &catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules)))
     }

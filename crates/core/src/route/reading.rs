@@ -1,0 +1,54 @@
+//! Where vectors leave it open, the encoder reads the request beside the text of each of the likeliest tools.
+
+use super::signals::{Comparison, Signal};
+use super::{Candidate, Judgement, MAY_BE_VAGUE};
+use crate::index::Index;
+
+/// Tools that are read at most: each takes as long as encoding it.
+const MOST: usize = 8;
+/// A tool whose score is this far below the best is not read; a logarithm of odds.
+const FAR: f32 = 5.0;
+/// From here on nothing that is read would change the decision.
+const SURE: f64 = 0.96;
+/// Brings readings to the size of the other signals.
+const UNIT: f32 = 4.0;
+
+/// Whether a request needs no closer look.
+pub(super) fn is_clear(judgement: Judgement) -> bool {
+    judgement.right >= SURE && judgement.vague < MAY_BE_VAGUE
+}
+
+/// Returns the tools that are worth reading, likeliest first; of copies one.
+pub(super) fn likeliest(index: &Index, ranked: &[Candidate]) -> Vec<usize> {
+    let Some(best) = ranked.first() else { return Vec::new() };
+    let mut chosen: Vec<usize> = Vec::new();
+    for candidate in ranked.iter().take_while(|it| it.score > best.score - FAR) {
+        let group = index.copies.group(candidate.position);
+        let is_copy = group.is_some() && chosen.iter().any(|other| index.copies.group(*other) == group);
+        if !is_copy {
+            chosen.push(candidate.position);
+        }
+        if chosen.len() == MOST {
+            break;
+        }
+    }
+    chosen
+}
+
+/// Notes how well tools fitted that were read; the others fit no better than the worst of these.
+pub(super) fn note(index: &Index, comparison: &mut Comparison, read: &[(usize, f32)]) {
+    if read.is_empty() {
+        return;
+    }
+    comparison.query.is_read = true;
+    let best = read.iter().map(|(_, fit)| *fit).fold(f32::NEG_INFINITY, f32::max);
+    let worst = read.iter().map(|(_, fit)| *fit).fold(f32::INFINITY, f32::min);
+    let total: f32 = read.iter().map(|(_, fit)| (fit - best).exp()).sum();
+    for (tool, signals) in comparison.tools.iter().zip(&mut comparison.signals) {
+        let group = index.copies.group(*tool);
+        let is_it = |other: usize| other == *tool || (group.is_some() && index.copies.group(other) == group);
+        let fit = read.iter().find(|(other, _)| is_it(*other)).map(|(_, fit)| *fit);
+        signals[Signal::Reading as usize] = fit.unwrap_or(worst) / UNIT;
+        signals[Signal::ReadingShare as usize] = fit.map_or(0.0, |fit| (fit - best).exp() / total);
+    }
+}
