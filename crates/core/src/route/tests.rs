@@ -368,6 +368,19 @@ fn r5_what_is_unclear_is_read_and_the_reading_decides() {
 }
 
 #[test]
+fn c3_a_change_is_a_removal_where_the_words_say_so_and_the_tool_offers_it() {
+    let desk = Desk::of(&[
+        ("git", "push", "Push commits; overwrites what is there when forced"),
+        ("git", "stage", "Stage files for the next commit"),
+    ]);
+    let [push, stage] = desk.catalog.tools() else { panic!("two tools") };
+    assert!(removes(push, &Intent::of("push my branch, force it if you must")));
+    assert!(!removes(push, &Intent::of("push my branch")));
+    assert!(!removes(stage, &Intent::of("stage the files with force")));
+    assert!(removes(stage, &Intent::of("delete the staged files")));
+}
+
+#[test]
 fn r6_copies_of_a_tool_are_read_once_and_fit_alike() {
     let copied = "Adds two numbers and returns their sum";
     let desk =

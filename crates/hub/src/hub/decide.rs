@@ -57,6 +57,12 @@ impl Scene {
         }
     }
 
+    /// Looks at a request in its surroundings.
+    fn around<T>(&self, snapshot: &Snapshot, key: &Key, look: impl FnOnce(&Situation) -> T) -> T {
+        let standing = |tool: &Tool| self.standing(snapshot, tool, (&key.servers, &key.recent));
+        look(&Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing })
+    }
+
     fn profile(&self) -> Method<'static> {
         match self.config.routing.profile {
             config::Ranking::Fitted => Method::Fitted(Weights::builtin()),
@@ -225,18 +231,18 @@ impl Seen {
 
 /// Decides; everything that it depends on is in the scene, the snapshot and the key.
 fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, (seen, reasons): (&Seen, Reasons)) -> Decision {
-    let standing = |tool: &Tool| scene.standing(snapshot, tool, (&key.servers, &key.recent));
-    let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
     let confidence = scene.config.routing.confidence_threshold;
     let rules = Rules { confidence, candidates: key.candidates, reasons };
     let how = (scene.profile(), rules);
-    route::route(snapshot.index(), &snapshot.catalog, seen.request(key), &situation, how)
+    scene.around(snapshot, key, |situation| {
+        route::route(snapshot.index(), &snapshot.catalog, seen.request(key), situation, how)
+    })
 }
 
 /// The tools that should be read before deciding.
 fn unclear(scene: &Scene, snapshot: &Snapshot, key: &Key, seen: &Seen) -> Vec<usize> {
     let Method::Fitted(weights) = scene.profile() else { return Vec::new() };
-    let standing = |tool: &Tool| scene.standing(snapshot, tool, (&key.servers, &key.recent));
-    let situation = Situation { preferred_server: key.preferred_server.as_deref(), standing: &standing };
-    route::unclear(snapshot.index(), &snapshot.catalog, seen.request(key), &situation, weights)
+    scene.around(snapshot, key, |situation| {
+        route::unclear(snapshot.index(), &snapshot.catalog, seen.request(key), situation, weights)
+    })
 }
