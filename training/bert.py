@@ -41,12 +41,21 @@ class Encoder(torch.nn.Module):
         self.keys = {k: k.replace(".", "__") for k in weights}
         self.params = torch.nn.ParameterDict({self.keys[k]: torch.nn.Parameter(v.clone()) for k, v in weights.items()})
         self.dtype, self.dropout = dtype, dropout
+        self.ready = {}
 
-    def at(self, key):
-        return self.params[self.keys[key]].to(self.dtype)
+    def at(self, *keys):
+        """Parameters in the type of the arithmetic, put together; made once a step, as small operations add up."""
+        name = (keys, torch.is_grad_enabled())
+        if name not in self.ready:
+            self.ready[name] = torch.cat([self.params[self.keys[key]].to(self.dtype) for key in keys])
+        return self.ready[name]
 
-    def linear(self, x, key):
-        return F.linear(x, self.at(key + ".weight"), self.at(key + ".bias"))
+    def changed(self):
+        """Tells the encoder that its parameters have changed."""
+        self.ready = {}
+
+    def linear(self, x, *keys):
+        return F.linear(x, self.at(*(k + ".weight" for k in keys)), self.at(*(k + ".bias" for k in keys)))
 
     def norm(self, x, key):
         return F.layer_norm(x, (HIDDEN,), self.at(key + ".weight"), self.at(key + ".bias"), 1e-12)
@@ -57,10 +66,8 @@ class Encoder(torch.nn.Module):
     def layer(self, x, mask, n):
         key = f"encoder.layer.{n}."
         size, length, _ = x.shape
-        q, k, v = (
-            self.linear(x, key + "attention.self." + part).view(size, length, HEADS, HIDDEN // HEADS).transpose(1, 2)
-            for part in ("query", "key", "value")
-        )
+        parts = self.linear(x, *(key + "attention.self." + part for part in ("query", "key", "value")))
+        q, k, v = parts.view(size, length, 3, HEADS, HIDDEN // HEADS).permute(2, 0, 3, 1, 4)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         mixed = mixed.transpose(1, 2).reshape(size, length, HIDDEN)
         x = self.norm(x + self.drop(self.linear(mixed, key + "attention.output.dense")), key + "attention.output.LayerNorm")
@@ -78,7 +85,8 @@ class Encoder(torch.nn.Module):
             # Looking the types up by index would add up their gradients one by one.
             x = x + kinds[:, :, None].to(self.dtype) * (types[1] - types[0])
         x = self.drop(self.norm(x, "embeddings.LayerNorm"))
-        mask = present[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
+        mask = torch.zeros_like(present, dtype=self.dtype).masked_fill(~present, -1e4)
+        mask = mask[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
         for n in range(LAYERS):
             x = self.layer(x, mask, n)
         weight = present.to(x.dtype)[:, :, None]
@@ -87,7 +95,7 @@ class Encoder(torch.nn.Module):
     def forward(self, ids):
         return F.normalize(self.pooled(ids), dim=1)
 
-    def read(self, requests, texts, blocks=6):
+    def read(self, requests, texts, blocks=3):
         """How well each request and the tool's text beside it fit, as a logarithm of odds."""
         ids, kinds = side_by_side(requests.long(), texts.long())
         lengths = (ids != 0).sum(1)
@@ -100,7 +108,7 @@ class Encoder(torch.nn.Module):
         weight, bias = (self.params[self.keys[f"reader.{name}"]] for name in ("weight", "bias"))
         return (pooled @ weight.T + bias)[:, 0]
 
-    def encode(self, ids, blocks=4):
+    def encode(self, ids, blocks=3):
         """Encodes rows of unequal length: sorted by length, in blocks cut to their longest row."""
         lengths = (ids != 0).sum(1)
         order = lengths.argsort()
@@ -125,6 +133,7 @@ class Encoder(torch.nn.Module):
         """Takes over weights given under their public names."""
         for key, name in self.keys.items():
             self.params[name].copy_(weights[key])
+        self.changed()
 
     def state(self):
         """The parameters under their public names."""

@@ -186,7 +186,8 @@ def read_requests(args, index, forbidden):
             style = row.get("style") or ("foreign" if row.get("lang", "en") != "en" else "plain")
             negatives = row.get("not") or []
             negatives = [negatives] if isinstance(negatives, str) else negatives
-            add("new:" + path.stem, ("mcp", row["tool"]), row["text"], style, row.get("lang", "en"), negatives)
+            for tool in [row["tool"], *row.get("also", [])]:
+                add("new:" + path.stem, ("mcp", tool), row["text"], style, row.get("lang", "en"), negatives)
     print("dropped because they occur in an evaluation set:", dict(dropped))
     print("without a tool of that id:", dict(unknown))
     return out

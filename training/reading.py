@@ -16,6 +16,8 @@ from bert import Encoder
 
 READ = 8
 GROUP = 8
+# How many vectors of each kind are watched in a step.
+KEPT = {"forms": 768, "views": 640, "other": 384}
 
 
 class Reading:
@@ -65,17 +67,16 @@ class Reading:
 
     def keep(self):
         """How far the vectors of some requests, tools and translations have moved."""
-        def some(name, count):
-            rows = self.tokens[name]
-            return rows[torch.randint(len(rows), (count,), device=self.device)][:, : corpus.TOOL_TOKENS]
-        moved = 0.0
-        for name, count in (("forms", 768), ("views", 640), ("other", 384)):
-            rows = some(name, count)
-            if len(rows):
-                with torch.no_grad():
-                    goal = self.kept.encode(rows)
-                moved = moved + (1 - (self.model.encode(rows) * goal).sum(1)).mean()
-        return moved
+        rows = []
+        for name, count in KEPT.items():
+            known = self.tokens[name]
+            if len(known):
+                some = known[torch.randint(len(known), (count,), device=self.device)]
+                rows.append(F.pad(some, (0, corpus.TOOL_TOKENS - some.shape[1])))
+        rows = torch.cat(rows)
+        with torch.no_grad():
+            goal = self.kept.encode(rows)
+        return (1 - (self.model.encode(rows) * goal).sum(1)).mean()
 
     def fit(self):
         a, t = self.args, self.trainer

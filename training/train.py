@@ -194,6 +194,7 @@ class Trainer:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         optimiser.step()
+        self.model.changed()
 
     def anchors(self):
         """English requests and tool texts with the vectors they have: English must not move in stage one."""
@@ -344,7 +345,7 @@ class Trainer:
         if not hasattr(self, "english_of"):
             self.english_of = torch.from_numpy(self.data["other_of"]).to(self.device)
         english = self.english_of[pick]
-        found = self.model.encode(torch.cat([self.tokens["other"][pick], self.tokens["english"][english]]), 3)
+        found = self.model.encode(torch.cat([self.tokens["other"][pick], self.tokens["english"][english]]), 2)
         logits = found[:size] @ found[size:].T / 0.05
         same = (english[:, None] == english[None]) & ~torch.eye(size, dtype=torch.bool, device=self.device)
         logits = logits.masked_fill(same, -1e4)
@@ -362,9 +363,9 @@ def arguments():
     p.add_argument("--baselines", action="store_true", help="only measure BM25 and the base model")
     p.add_argument("--name", default="run")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--members", type=int, default=4, help="models to train and average")
+    p.add_argument("--members", type=int, default=3, help="models to train and average")
     p.add_argument("--base-share", type=float, default=0.1, help="share of the base model in the mean, with --all")
-    p.add_argument("--steps", type=int, default=220, help="steps of stage two, per member")
+    p.add_argument("--steps", type=int, default=400, help="steps of stage two, per member")
     p.add_argument("--seconds", type=int, default=0, help="choose the number of steps to fit this time")
     p.add_argument("--limit", type=int, default=0, help="begin no further member after so many seconds")
     p.add_argument("--items", type=int, default=768)
@@ -376,7 +377,7 @@ def arguments():
     p.add_argument("--smoothing", type=float, default=0.0)
     p.add_argument("--reverse", type=float, default=0.3)
     p.add_argument("--phrase", type=float, default=0.3)
-    p.add_argument("--public", type=float, default=0.25)
+    p.add_argument("--public", type=float, default=0.3)
     p.add_argument("--blocks", type=float, default=0.5)
     p.add_argument("--mined", type=float, default=1.0)
     p.add_argument("--ceiling", type=float, default=0.95)
@@ -390,13 +391,13 @@ def arguments():
     p.add_argument("--align-size", type=int, default=3072)
     p.add_argument("--align-rate", type=float, default=5e-4)
     p.add_argument("--keep", type=float, default=0.99)
-    p.add_argument("--read-steps", type=int, default=1300, help="steps of stage three; 0 leaves it out")
+    p.add_argument("--read-steps", type=int, default=1400, help="steps of stage three; 0 leaves it out")
     p.add_argument("--read-seconds", type=int, default=0, help="choose the number of these steps to fit this time")
     p.add_argument("--read-items", type=int, default=384)
     p.add_argument("--read-rate", type=float, default=2.5e-4)
     p.add_argument("--read-public", type=float, default=0.35)
     p.add_argument("--read-each", type=float, default=0.3, help="weight of judging each pair alone, beside choosing among several")
-    p.add_argument("--read-keep", type=float, default=15.0, help="weight of keeping the vectors of stage two")
+    p.add_argument("--read-keep", type=float, default=45.0, help="weight of keeping the vectors of stage two")
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")
     p.add_argument("--align-only", help="stop after stage one and write the weights to this file")

@@ -64,7 +64,8 @@ impl Set {
 
 pub(crate) struct Request {
     pub(crate) text: String,
-    pub(crate) tool: String,
+    /// The names of the tools that it needs.
+    pub(crate) tools: Vec<String>,
     pub(crate) server: usize,
 }
 
@@ -80,6 +81,9 @@ struct Listed {
 #[derive(Deserialize)]
 struct Written {
     tool: String,
+    /// Other tools that it needs.
+    #[serde(default)]
+    also: Vec<String>,
     text: String,
 }
 
@@ -91,15 +95,23 @@ struct Text {
 pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &HashSet<String>) -> Data {
     let listed: Vec<Listed> = read(&catalogs.join("mcp_registries.jsonl.gz"));
     let mut written: Vec<Written> = read(&train.join("written.jsonl.gz"));
-    written.extend(read::<Written>(&training.join("data/requests.jsonl")));
+    for file in ["requests", "tasks"] {
+        written.extend(read::<Written>(&training.join(format!("data/{file}.jsonl"))));
+    }
     let fresh: Vec<Written> = read(&training.join("data/fresh.jsonl"));
     let fresh_texts: HashSet<String> = fresh.iter().map(|request| request.text.clone()).collect();
     written.extend(fresh);
     written.retain(|request| !measured.contains(&plain(&request.text)));
+    let names: HashMap<String, String> =
+        listed.iter().map(|tool| (tool.id.clone(), tool.name.clone())).collect();
     let mut by_server: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for tool in listed {
         by_server.entry(tool.server.clone()).or_default().push(tool);
     }
+    let needed = |request: &'_ Written| {
+        let ids = std::iter::once(&request.tool).chain(&request.also);
+        ids.filter_map(|id| names.get(id)).cloned().collect::<Vec<_>>()
+    };
     let mut requests_of: HashMap<&str, Vec<&Written>> = HashMap::new();
     for request in &written {
         requests_of.entry(request.tool.as_str()).or_default().push(request);
@@ -154,7 +166,7 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
                 }
                 data.requests.push(Request {
                     text: request.text.clone(),
-                    tool: tool.name.clone(),
+                    tools: needed(request),
                     server: at,
                 });
             }

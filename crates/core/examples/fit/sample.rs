@@ -236,7 +236,7 @@ impl<'a> Hub<'a> {
             // A tool of the same name in this hub may well do it.
             if request.server % 2 == self.half
                 && !self.servers.contains(&request.server)
-                && !self.catalog.tools().iter().any(|tool| tool.name == request.tool)
+                && !self.catalog.tools().iter().any(|tool| request.tools.contains(&tool.name))
             {
                 let judged = judged(&request.text);
                 answers.extend(judged.map(|(_, traits)| Answer { traits, truth: Truth::None }));
@@ -270,7 +270,7 @@ impl<'a> Hub<'a> {
     }
 
     fn is_right(&self, tool: usize, request: &crate::data::Request) -> bool {
-        self.catalog.tools()[tool].name == request.tool
+        request.tools.contains(&self.catalog.tools()[tool].name)
     }
 
     /// Whether a tool is as good as the right one: it is that, or a tool of another server that says the same.
@@ -279,7 +279,7 @@ impl<'a> Hub<'a> {
         let Some(encoding) = self.encoding else { return self.is_right(tool, request) };
         let vector = |tool: &Tool| encoding.packed(&tool_text(tool)).unpack();
         let says_the_same = |right: &Tool| {
-            right.name == request.tool
+            request.tools.contains(&right.name)
                 && right.server != tools[tool].server
                 && vector(right).cosine(&vector(&tools[tool])) >= TWIN
         };
