@@ -110,7 +110,7 @@ fn r6_what_was_measured_is_a_table() {
     insta::assert_snapshot!(blocks[2], @"
     desk, by kind of request
       single             2  top-1 .50, recall@5 .50
-        toolset          2  of at most 2 tools has a right one .50, domains alone .50, the ten likeliest .50; 27 tokens, all 79
+        toolset          2  of at most 2 tools has a right one .50, domains alone .50, the ten likeliest .50; 22 tokens, all 79
       destructive        1  top-1 1.00, recall@5 1.00
         asked first      1  share 1.00
         run unconfirmed     0, of which a right one 0
@@ -247,7 +247,7 @@ fn write_desk(place: &Place) {
     let task = |kind: &str, lang: &str, task: &str, gold: Value| json!({ "id": task, "task": task, "kind": kind, "lang": lang, "gold": gold, "gap": lang == "de" });
     let tasks = [
         task("single", "en", "weather forecast for the city Paris", json!([["weather__get_forecast"]])),
-        task("single", "de", "zeig mir bitte xyzzy", json!([["files__read_file", "files__gone"]])),
+        task("single", "de", "xyzzy plugh frotz", json!([["files__read_file", "files__gone"]])),
         task(
             "destructive",
             "en",
