@@ -87,6 +87,14 @@ struct Written {
     text: String,
 }
 
+impl Written {
+    /// Returns the names of the tools that it needs.
+    fn needed(&self, name_of: &HashMap<String, String>) -> Vec<String> {
+        let ids = std::iter::once(&self.tool).chain(&self.also);
+        ids.filter_map(|id| name_of.get(id)).cloned().collect()
+    }
+}
+
 #[derive(Deserialize)]
 struct Text {
     text: String,
@@ -94,24 +102,13 @@ struct Text {
 
 pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &HashSet<String>) -> Data {
     let listed: Vec<Listed> = read(&catalogs.join("mcp_registries.jsonl.gz"));
-    let mut written: Vec<Written> = read(&train.join("written.jsonl.gz"));
-    for file in ["requests", "tasks"] {
-        written.extend(read::<Written>(&training.join(format!("data/{file}.jsonl"))));
-    }
-    let fresh: Vec<Written> = read(&training.join("data/fresh.jsonl"));
-    let fresh_texts: HashSet<String> = fresh.iter().map(|request| request.text.clone()).collect();
-    written.extend(fresh);
-    written.retain(|request| !measured.contains(&plain(&request.text)));
-    let names: HashMap<String, String> =
+    let (written, fresh_texts) = written(train, training, measured);
+    let name_of: HashMap<String, String> =
         listed.iter().map(|tool| (tool.id.clone(), tool.name.clone())).collect();
     let mut by_server: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for tool in listed {
         by_server.entry(tool.server.clone()).or_default().push(tool);
     }
-    let needed = |request: &'_ Written| {
-        let ids = std::iter::once(&request.tool).chain(&request.also);
-        ids.filter_map(|id| names.get(id)).cloned().collect::<Vec<_>>()
-    };
     let mut requests_of: HashMap<&str, Vec<&Written>> = HashMap::new();
     for request in &written {
         requests_of.entry(request.tool.as_str()).or_default().push(request);
@@ -166,7 +163,7 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
                 }
                 data.requests.push(Request {
                     text: request.text.clone(),
-                    tools: needed(request),
+                    tools: request.needed(&name_of),
                     server: at,
                 });
             }
@@ -182,6 +179,19 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
     }
     mark(&mut data, training);
     data
+}
+
+/// Requests written for tools, and the texts of those that no encoder was trained on.
+fn written(train: &Path, training: &Path, measured: &HashSet<String>) -> (Vec<Written>, HashSet<String>) {
+    let mut written: Vec<Written> = read(&train.join("written.jsonl.gz"));
+    for file in ["requests", "tasks"] {
+        written.extend(read::<Written>(&training.join(format!("data/{file}.jsonl"))));
+    }
+    let fresh: Vec<Written> = read(&training.join("data/fresh.jsonl"));
+    let fresh_texts = fresh.iter().map(|request| request.text.clone()).collect();
+    written.extend(fresh);
+    written.retain(|request| !measured.contains(&plain(&request.text)));
+    (written, fresh_texts)
 }
 
 /// Marks the servers that encoders do not know, and those that the library knows.
