@@ -100,9 +100,14 @@ struct Text {
     text: String,
 }
 
-pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &HashSet<String>) -> Data {
+/// Loads everything; `files` of `training/data` hold requests besides those of TRAIN.
+pub(crate) fn load(
+    (train, catalogs, training): (&Path, &Path, &Path),
+    files: &[&str],
+    measured: &HashSet<String>,
+) -> Data {
     let listed: Vec<Listed> = read(&catalogs.join("mcp_registries.jsonl.gz"));
-    let (written, fresh_texts) = written(train, training, measured);
+    let (written, fresh_texts) = written((train, training), files, measured);
     let name_of: HashMap<String, String> =
         listed.iter().map(|tool| (tool.id.clone(), tool.name.clone())).collect();
     let mut by_server: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
@@ -182,9 +187,13 @@ pub(crate) fn load(train: &Path, catalogs: &Path, training: &Path, measured: &Ha
 }
 
 /// Requests written for tools, and the texts of those that no encoder was trained on.
-fn written(train: &Path, training: &Path, measured: &HashSet<String>) -> (Vec<Written>, HashSet<String>) {
+fn written(
+    (train, training): (&Path, &Path),
+    files: &[&str],
+    measured: &HashSet<String>,
+) -> (Vec<Written>, HashSet<String>) {
     let mut written: Vec<Written> = read(&train.join("written.jsonl.gz"));
-    for file in ["requests", "tasks"] {
+    for file in files {
         written.extend(read::<Written>(&training.join(format!("data/{file}.jsonl"))));
     }
     let fresh: Vec<Written> = read(&training.join("data/fresh.jsonl"));

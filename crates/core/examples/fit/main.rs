@@ -45,7 +45,9 @@ fn main() {
     };
     let (encoding, shipped) = (open("TOOLYARD_ENCODER", false), open("TOOLYARD_SHIPPED", true));
     let measured = data::measured(&paths.collect::<Vec<_>>());
-    let data = data::load(&train, &catalogs, &training, &measured);
+    // Words alone cannot find what a goal needs; learning from goals would only make them less sure of the rest.
+    let files: &[&str] = if encoding.is_some() { &["requests", "tasks"] } else { &["requests"] };
+    let data = data::load((&train, &catalogs, &training), files, &measured);
     let known: Vec<_> = data.servers.iter().filter(|server| server.is_known).collect();
     let known_requests: usize = known.iter().map(|server| server.requests.len()).sum();
     println!(
