@@ -1,6 +1,6 @@
 """Trains the sentence encoder: what a person types, and which tool is meant.
 
-    python3 training/train.py --data .train --out OUT --steps 1500
+    python3 training/train.py --data .train --out OUT --all
 
 Stage one aligns the new word pieces and other languages with the English base model on parallel texts.
 Stage two is contrastive: requests against tools, with siblings of the same server and mined tools as hard
