@@ -3,17 +3,20 @@
 Parameter names are those of the Hugging Face model, so that what `save` writes loads anywhere.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
-LAYERS, HIDDEN, HEADS = 6, 384, 12
+HEADS = 12
 PAIR_TOKENS = 128
+DISTANCES = "encoder.relative_attention_bias.weight"
 
 
-def side_by_side(requests, texts):
-    """Rows of `[CLS] request [SEP] text [SEP]`, cut after PAIR_TOKENS, and which of the two each token belongs to."""
-    place = torch.arange(PAIR_TOKENS, device=requests.device)[None]
+def side_by_side(requests, texts, most):
+    """Rows of `[CLS] request [SEP] text [SEP]`, cut after `most` tokens, and which of the two each token belongs to."""
+    place = torch.arange(most, device=requests.device)[None]
     first, second = ((rows != 0).sum(1, keepdim=True) for rows in (requests, texts))
     is_text = (place >= first) & (place < first + second - 1)
     request = requests.gather(1, place.clamp(max=requests.shape[1] - 1).expand(len(requests), -1))
@@ -35,9 +38,12 @@ def load_base(path):
 class Encoder(torch.nn.Module):
     """Token ids in, unit vectors out (mean over tokens); or a request and a tool's text in, how well they fit out."""
 
-    def __init__(self, weights, dtype=torch.bfloat16, dropout=0.1):
+    def __init__(self, weights, dtype=torch.bfloat16, dropout=0.1, epsilon=1e-12):
         super().__init__()
-        weights = {"reader.weight": torch.zeros(1, HIDDEN), "reader.bias": torch.zeros(1), **weights}
+        self.hidden = weights["embeddings.word_embeddings.weight"].shape[1]
+        self.layers = sum(k.endswith(".intermediate.dense.bias") for k in weights)
+        self.epsilon, self.pair_tokens = epsilon, PAIR_TOKENS
+        weights = {"reader.weight": torch.zeros(1, self.hidden), "reader.bias": torch.zeros(1), **weights}
         self.keys = {k: k.replace(".", "__") for k in weights}
         self.params = torch.nn.ParameterDict({self.keys[k]: torch.nn.Parameter(v.clone()) for k, v in weights.items()})
         self.dtype, self.dropout = dtype, dropout
@@ -58,7 +64,7 @@ class Encoder(torch.nn.Module):
         return F.linear(x, self.at(*(k + ".weight" for k in keys)), self.at(*(k + ".bias" for k in keys)))
 
     def norm(self, x, key):
-        return F.layer_norm(x, (HIDDEN,), self.at(key + ".weight"), self.at(key + ".bias"), 1e-12)
+        return F.layer_norm(x, (self.hidden,), self.at(key + ".weight"), self.at(key + ".bias"), self.epsilon)
 
     def drop(self, x):
         return F.dropout(x, self.dropout, self.training)
@@ -67,12 +73,24 @@ class Encoder(torch.nn.Module):
         key = f"encoder.layer.{n}."
         size, length, _ = x.shape
         parts = self.linear(x, *(key + "attention.self." + part for part in ("query", "key", "value")))
-        q, k, v = parts.view(size, length, 3, HEADS, HIDDEN // HEADS).permute(2, 0, 3, 1, 4)
+        q, k, v = parts.view(size, length, 3, HEADS, self.hidden // HEADS).permute(2, 0, 3, 1, 4)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        mixed = mixed.transpose(1, 2).reshape(size, length, HIDDEN)
+        mixed = mixed.transpose(1, 2).reshape(size, length, self.hidden)
         x = self.norm(x + self.drop(self.linear(mixed, key + "attention.output.dense")), key + "attention.output.LayerNorm")
         inner = F.gelu(self.linear(x, key + "intermediate.dense"))
         return self.norm(x + self.drop(self.linear(inner, key + "output.dense")), key + "output.LayerNorm")
+
+    @torch.no_grad()
+    def distances(self, length):
+        """What attention adds for the distance between two places, per head: exact when near, in ever wider steps when far."""
+        table = self.at(DISTANCES)
+        side = len(table) // 2
+        exact = side // 2
+        place = torch.arange(length, device=table.device)
+        apart = place[:, None] - place[None]
+        far = exact + (torch.log(apart.abs().clamp(min=1) / exact) / math.log(128 / exact) * (side - exact)).long()
+        bucket = torch.where(apart.abs() < exact, apart.abs(), far.clamp(max=side - 1)) + (apart < 0) * side
+        return table[bucket].permute(2, 0, 1)[None]
 
     def pooled(self, ids, kinds=None):
         """The mean of the last states of one padded block (0 is padding); kinds tells two texts in one row apart."""
@@ -87,7 +105,9 @@ class Encoder(torch.nn.Module):
         x = self.drop(self.norm(x, "embeddings.LayerNorm"))
         mask = torch.zeros_like(present, dtype=self.dtype).masked_fill(~present, -1e4)
         mask = mask[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
-        for n in range(LAYERS):
+        if DISTANCES in self.keys:
+            mask = (mask + self.distances(ids.shape[1])).contiguous()
+        for n in range(self.layers):
             x = self.layer(x, mask, n)
         weight = present.to(x.dtype)[:, :, None]
         return (x * weight).sum(1).float() / present.sum(1, keepdim=True).clamp(min=1)
@@ -97,12 +117,12 @@ class Encoder(torch.nn.Module):
 
     def read(self, requests, texts, blocks=3):
         """How well each request and the tool's text beside it fit, as a logarithm of odds."""
-        ids, kinds = side_by_side(requests.long(), texts.long())
+        ids, kinds = side_by_side(requests.long(), texts.long(), self.pair_tokens)
         lengths = (ids != 0).sum(1)
         order = lengths.argsort()
         out = []
         for part in order.chunk(blocks):
-            longest = min(PAIR_TOKENS, (int(lengths[part[-1]]) + 7) // 8 * 8)
+            longest = min(self.pair_tokens, (int(lengths[part[-1]]) + 7) // 8 * 8)
             out.append(self.pooled(ids[part, :longest], kinds[part, :longest]))
         pooled = torch.cat(out)[order.argsort()]
         weight, bias = (self.params[self.keys[f"reader.{name}"]] for name in ("weight", "bias"))

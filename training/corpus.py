@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from text import first_part, generator, render, vary, views, words
+import teacher
+from text import close_views, first_part, generator, render, vary, views, words
 from vocabulary import tokenizer
 
 QUERY_TOKENS, TOOL_TOKENS, TOOL_VIEWS, FORMS = 64, 96, 6, 6
+CLOSE_TOKENS, CLOSE_VIEWS, CLOSE_PAIR_TOKENS = 128, 3, 160
 
 
 def read(path):
@@ -34,9 +36,10 @@ def tool_texts(job):
     """The views of some tools, and a self-made request with the view that lacks it."""
     tools, seed = job
     rng = generator(seed)
-    shown, asked, rest = [], [], []
+    shown, close, asked, rest = [], [], [], []
     for tool in tools:
         shown.append(views(tool, rng, TOOL_VIEWS))
+        close.append(close_views(tool, rng, CLOSE_VIEWS))
         line = first_part(tool["description"], 600)
         end = re.search(r"[.!?。;](\s|$)", line)
         first = line[: end.start()] if end and end.start() > 15 else line
@@ -54,7 +57,7 @@ def tool_texts(job):
         else:
             asked.append(vary(first[:200], rng))
             rest.append(tail[:300])
-    return shown, asked, rest
+    return shown, close, asked, rest
 
 
 def request_forms(job):
@@ -69,18 +72,16 @@ def pieces(items, count):
     return [(items[i : i + size], i) for i in range(0, len(items), size)]
 
 
-def build(folder, cache, workers):
-    """Tokenises everything once; later runs read the cache."""
-    cache = Path(cache)
+def build(folder, cache, workers, closely):
+    """Tokenises everything once; later runs read the cache. Texts that are read are longer where that is done closely."""
+    cache = Path(cache + ".closely" if closely else cache)
     if cache.exists():
         return torch.load(cache, weights_only=False)
     folder = Path(folder)
     tools, requests = read(folder / "tools.jsonl.gz"), read(folder / "requests.jsonl.gz")
     model = tokenizer([v for v in (folder / "vocab.txt").read_text(encoding="utf-8").split("\n") if v])
     with Pool(workers) as pool:
-        shown, asked, rest = [], [], []
-        for a, b, c in pool.map(tool_texts, pieces(tools, workers * 2)):
-            shown, asked, rest = shown + a, asked + b, rest + c
+        shown, close, asked, rest = ([x for part in parts for x in part] for parts in zip(*pool.map(tool_texts, pieces(tools, workers * 2))))
         forms = [f for part in pool.map(request_forms, pieces([r["text"] for r in requests], workers * 2)) for f in part]
     parallel = read(folder / "parallel.jsonl.gz") if (folder / "parallel.jsonl.gz").exists() else []
     english = [row["en"] for row in parallel]
@@ -98,5 +99,12 @@ def build(folder, cache, workers):
         "other_lang": [lang for _, lang, _ in other],
         "catalogs": json.loads((folder / "split.json").read_text())["catalogs"],
     }
+    read_texts, width = (close, CLOSE_TOKENS) if closely else (shown, TOOL_TOKENS)
+    data["read_views"] = len(read_texts[0])
+    data["read"] = token_rows(model, [v for vs in close for v in vs], width) if closely else data["views"]
+    if (folder / "teacher.json").exists():
+        pieces_of_teacher = teacher.tokenizer(folder)
+        data["teacher_asked"] = teacher.begun(token_rows(pieces_of_teacher, [r["text"] for r in requests], QUERY_TOKENS))
+        data["teacher_read"] = teacher.begun(token_rows(pieces_of_teacher, [vs[0] for vs in read_texts], width))
     torch.save(data, cache)
     return data

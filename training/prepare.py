@@ -14,7 +14,7 @@ import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from text import digest, is_set_aside, normalised, words
+from text import PARAMETERS, digest, is_set_aside, normalised, remark, words
 
 HERE = Path(__file__).resolve().parent
 # What the confidence of routing is fitted on, which an encoder must not know.
@@ -64,9 +64,15 @@ def forbidden_keys(evaluation, tasks):
 
 
 def parameters(tool):
-    """Names of the top-level parameters, in order."""
-    properties = (tool.get("input_schema") or {}).get("properties")
-    return [k for k in properties if isinstance(k, str)] if isinstance(properties, dict) else []
+    """Names of the top-level parameters, required ones first, and what is said of each."""
+    schema = tool.get("input_schema") or {}
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return [], []
+    required = schema.get("required")
+    required = required if isinstance(required, list) else []
+    names = sorted(properties, key=lambda name: name not in required)
+    return names, [remark(properties[name]) for name in names]
 
 
 def read_tools(args):
@@ -80,11 +86,15 @@ def read_tools(args):
     for (source, identifier), tool in tools.items():
         description = tool.get("description") or ""
         name = tool["name"] or ""
+        names, remarks = parameters(tool)
         same = normalised(name) + "|" + normalised(description)[:80]
+        if source != "mcp":
+            # Servers copy one another's tools and change a parameter; in a public set two tools are two.
+            same += "|" + ",".join(names) + "|" + "|".join(remarks)
         index[(source, identifier)] = len(out)
         out.append({
             "id": identifier, "source": source, "server": tool.get("server") or "", "name": name,
-            "description": description[:1200], "parameters": parameters(tool), "same": digest(same) % 2**40,
+            "description": description[:1200], "parameters": names, "remarks": remarks[:PARAMETERS], "same": digest(same) % 2**40,
         })
     return index, out
 

@@ -10,6 +10,8 @@ import unicodedata
 
 DESCRIPTION_CHARS = 300
 PARAMETERS = 12
+REMARK_WORDS = 8
+CHOICES_CHARS = 60
 SERVER_NOISE = {"mcp", "server", "servers", "api", "the"}
 SECTION = re.compile(r"\b(Args|Arguments|Parameters|Params|Returns|Return|Example|Examples|Usage)\s*:")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -47,6 +49,39 @@ def render(server, name, description, parameters):
     text = head + ": " + first_part(description)
     listed = parameter_words(parameters)
     return text + (" | " + listed if listed else "")
+
+
+def remark(schema):
+    """What is said of a parameter: the first words of its description and, where they are listed, its choices."""
+    if not isinstance(schema, dict):
+        return ""
+    said = schema.get("description")
+    said = " ".join(said.split()[:REMARK_WORDS]) if isinstance(said, str) else ""
+    listed = schema.get("enum")
+    choices = ""
+    for choice in listed if isinstance(listed, list) and len(listed) > 1 else []:
+        if not isinstance(choice, str) or len(choices) + 1 + len(choice) > CHOICES_CHARS:
+            break
+        choices += " " + choice
+    return (said + choices).strip()
+
+
+def render_closely(server, name, description, parameters, remarks):
+    """The text of a tool as it is read beside a request: each parameter with what is said of it."""
+    listed = [(words(n), r) for n, r in zip(parameters[:PARAMETERS], remarks)]
+    listed = ", ".join(f"{n} ({r})" if r else n for n, r in listed if n)
+    return render(server, name, description, []) + (" | " + listed if listed else "")
+
+
+def close_views(tool, rng, count):
+    """The product's closer rendering first, then `count - 1` varied ones."""
+    out = [render_closely(*(tool[k] for k in ("server", "name", "description", "parameters", "remarks")))]
+    for _ in range(count - 1):
+        kept = [at for at in range(len(tool["remarks"])) if rng.random() < 0.7]
+        remarks = [tool["remarks"][at] if rng.random() < 0.7 else "" for at in kept]
+        server = tool["server"] if rng.random() < 0.6 else ""
+        out.append(render_closely(server, tool["name"], tool["description"], [tool["parameters"][at] for at in kept], remarks))
+    return out
 
 
 def views(tool, rng, count):

@@ -5,7 +5,7 @@
 Stage one aligns the new word pieces and other languages with the English base model on parallel texts.
 Stage two is contrastive: requests against tools, with siblings of the same server and mined tools as hard
 negatives, requests for one tool against each other, and tool texts against their own parts. Stage three (`reading.py`) teaches
-the same weights to read a request and a tool's text together.
+the same weights to read a request and a tool's text together, from a larger model as well where one is asked for.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import torch.nn.functional as F
 import corpus
 from bert import Encoder, load_base, save
 from evaluate import Bench, fused, line
-from reading import Reading
+from reading import Student, Teacher, judged_path
 
 PUBLIC_SHARES = {
     "metatool": 0.24, "intents_clinc150": 0.12, "sgd": 0.10, "seal_tools": 0.12, "toolbench_g1_10k": 0.14,
@@ -143,7 +143,7 @@ class Trainer:
         self.base = Encoder(weights, dtype).to(self.device).eval()
         self.tokens = {
             k: torch.from_numpy(data[k].astype(np.int32)).to(self.device)
-            for k in ("views", "self_query", "self_tool", "forms", "english", "other")
+            for k in ("views", "read", "self_query", "self_tool", "forms", "english", "other")
         }
         tools = data["tools"]
         self.same = torch.tensor([t["same"] for t in tools], device=self.device)
@@ -186,15 +186,16 @@ class Trainer:
             g["peak"] = g["lr"]
         return torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=self.device.type == "cuda")
 
-    def step(self, optimiser, loss, at, total, warm):
+    def step(self, optimiser, loss, at, total, warm, model=None):
+        model = model or self.model
         factor = min(1.0, (at + 1) / warm) * max(0.02, 1 - at / total)
         for g in optimiser.param_groups:
             g["lr"] = g["peak"] * factor
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
-        self.model.changed()
+        model.changed()
 
     def anchors(self):
         """English requests and tool texts with the vectors they have: English must not move in stage one."""
@@ -392,12 +393,19 @@ def arguments():
     p.add_argument("--align-rate", type=float, default=5e-4)
     p.add_argument("--keep", type=float, default=0.99)
     p.add_argument("--read-steps", type=int, default=1400, help="steps of stage three; 0 leaves it out")
-    p.add_argument("--read-seconds", type=int, default=0, help="choose the number of these steps to fit this time")
+    p.add_argument("--closely", action="store_true", help="read texts that say what parameters are for")
     p.add_argument("--read-items", type=int, default=384)
     p.add_argument("--read-rate", type=float, default=2.5e-4)
     p.add_argument("--read-public", type=float, default=0.35)
     p.add_argument("--read-each", type=float, default=0.3, help="weight of judging each pair alone, beside choosing among several")
     p.add_argument("--read-keep", type=float, default=45.0, help="weight of keeping the vectors of stage two")
+    p.add_argument("--read-vectors", type=float, default=0.0, help="weight of choosing by vectors as well")
+    p.add_argument("--read-vector-items", type=int, default=96)
+    p.add_argument("--teach-steps", type=int, default=0, help="steps of a larger model that learns to read first; 560 were tried")
+    p.add_argument("--teach-items", type=int, default=256)
+    p.add_argument("--teach-rate", type=float, default=5e-5)
+    p.add_argument("--judged", help="what a teacher thinks, as an earlier training wrote it; without it a teacher is trained where it has steps")
+    p.add_argument("--judged-share", type=float, default=0.7, help="share of the teacher in what is learnt, beside the right answer")
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")
     p.add_argument("--align-only", help="stop after stage one and write the weights to this file")
@@ -461,7 +469,7 @@ def train_members(trainer):
 def main():
     args = arguments()
     started = time.time()
-    data = corpus.build(args.data, args.cache, args.workers)
+    data = corpus.build(args.data, args.cache, args.workers, args.closely)
     print(f"data ready after {time.time() - started:.0f} s", flush=True)
     if args.tokenise:
         return
@@ -475,12 +483,20 @@ def main():
         if args.align_only:
             save(trainer.model.state(), args.align_only)
             return
-        results = train_members(trainer)
+        results = train_members(trainer) if args.members else {}
+        sampler_of = lambda settings: Sampler(data, settings, trainer.device)
+        if args.teach_steps and not args.judged:
+            reading = Teacher(trainer)
+            reading.fit(sampler_of)
+            results["teacher"] = reading.measure(reading.reader)
+            args.judged = judged_path(args.out, args.name)
+            reading.judge(args.judged, sampler_of)
+            del reading
         if args.read_steps:
-            reading = Reading(trainer)
-            reading.fit()
+            reading = Student(trainer, args.judged)
+            reading.fit(sampler_of)
             results["after reading"] = trainer.evaluate(trainer.model, "after reading")
-            results["reading"] = reading.measure()
+            results["reading"] = reading.measure(reading.reader)
         tools, requests = trainer.vectors(trainer.model)
         words = trainer.bench.bm25()
         for weight in (0.05, 0.1, 0.2):
