@@ -304,7 +304,7 @@ class Student(Reading):
             goal = self.kept.encode(rows)
         return (1 - (self.model.encode(rows) * goal).sum(1)).mean()
 
-    def fit(self, sampler_of):
+    def fit(self, sampler_of, total):
         a, t = self.args, self.trainer
         torch.manual_seed(a.seed + 100)
         ours, t.sampler = t.sampler, sampler_of(self.settings(a.read_items))
@@ -317,7 +317,7 @@ class Student(Reading):
         optimiser.add_param_group({"params": head, "lr": 5e-3, "peak": 5e-3, "weight_decay": 0.0})
         average = {k: v.clone() for k, v in self.model.state().items()}
         self.model.train()
-        total, started = a.read_steps, time.time()
+        started = time.time()
         for at in range(total):
             loss, choice = self.loss()
             moved = self.keep()

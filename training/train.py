@@ -405,6 +405,7 @@ def arguments():
     p.add_argument("--teach-items", type=int, default=256)
     p.add_argument("--teach-rate", type=float, default=5e-5)
     p.add_argument("--judged", help="what a teacher thinks, as an earlier training wrote it; without it a teacher is trained where it has steps")
+    p.add_argument("--taught-steps", type=int, default=1400, help="steps that learn from a teacher, after those of stage three")
     p.add_argument("--judged-share", type=float, default=0.7, help="share of the teacher in what is learnt, beside the right answer")
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")
@@ -493,8 +494,12 @@ def main():
             reading.judge(args.judged, sampler_of)
             del reading
         if args.read_steps:
+            reading = Student(trainer, None)
+            reading.fit(sampler_of, args.read_steps)
+        if args.judged:
             reading = Student(trainer, args.judged)
-            reading.fit(sampler_of)
+            reading.fit(sampler_of, args.taught_steps)
+        if args.read_steps or args.judged:
             results["after reading"] = trainer.evaluate(trainer.model, "after reading")
             results["reading"] = reading.measure(reading.reader)
         tools, requests = trainer.vectors(trainer.model)
