@@ -12,6 +12,8 @@ from safetensors.torch import load_file, save_file
 HEADS = 12
 PAIR_TOKENS = 128
 DISTANCES = "encoder.relative_attention_bias.weight"
+# From here on distances between places are no longer told apart.
+FARTHEST = 128
 
 
 def side_by_side(requests, texts, most):
@@ -56,6 +58,10 @@ class Encoder(torch.nn.Module):
             self.ready[name] = torch.cat([self.params[self.keys[key]].to(self.dtype) for key in keys])
         return self.ready[name]
 
+    def head(self):
+        """The parameters that say how well what was read fits."""
+        return [self.params[self.keys[f"reader.{name}"]] for name in ("weight", "bias")]
+
     def changed(self):
         """Tells the encoder that its parameters have changed."""
         self.ready = {}
@@ -88,7 +94,7 @@ class Encoder(torch.nn.Module):
         exact = side // 2
         place = torch.arange(length, device=table.device)
         apart = place[:, None] - place[None]
-        far = exact + (torch.log(apart.abs().clamp(min=1) / exact) / math.log(128 / exact) * (side - exact)).long()
+        far = exact + (torch.log(apart.abs().clamp(min=1) / exact) / math.log(FARTHEST / exact) * (side - exact)).long()
         bucket = torch.where(apart.abs() < exact, apart.abs(), far.clamp(max=side - 1)) + (apart < 0) * side
         return table[bucket].permute(2, 0, 1)[None]
 
@@ -125,7 +131,7 @@ class Encoder(torch.nn.Module):
             longest = min(self.pair_tokens, (int(lengths[part[-1]]) + 7) // 8 * 8)
             out.append(self.pooled(ids[part, :longest], kinds[part, :longest]))
         pooled = torch.cat(out)[order.argsort()]
-        weight, bias = (self.params[self.keys[f"reader.{name}"]] for name in ("weight", "bias"))
+        weight, bias = self.head()
         return (pooled @ weight.T + bias)[:, 0]
 
     def encode(self, ids, blocks=3):

@@ -17,6 +17,11 @@ QUERY_TOKENS, TOOL_TOKENS, TOOL_VIEWS, FORMS = 64, 96, 6, 6
 CLOSE_TOKENS, CLOSE_VIEWS, CLOSE_PAIR_TOKENS = 128, 3, 160
 
 
+def is_written(source):
+    """Whether a request was written for a tool of a registry, and is not one of a public set."""
+    return source.startswith(("written", "new:"))
+
+
 def read(path):
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]

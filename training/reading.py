@@ -189,6 +189,8 @@ class Teacher(Reading):
 
     def __init__(self, trainer):
         super().__init__(trainer)
+        if "teacher_asked" not in trainer.data:
+            raise SystemExit(f"there is no teacher: run teacher.py for {self.args.data}, and remove {self.args.cache}* if that was filled before")
         model = teacher.load(self.args.data, trainer.model.dtype, self.args.dropout).to(self.device)
         model.pair_tokens = pair_tokens(self.args)
         rows = [torch.from_numpy(trainer.data[k].astype(np.int32)).to(self.device) for k in ("teacher_asked", "teacher_read")]
@@ -200,7 +202,7 @@ class Teacher(Reading):
         args.without = [*a.without, "foreign"]
         ours, t.sampler = t.sampler, sampler_of(args)
         t.mine()
-        head = [model.params[model.keys[f"reader.{name}"]] for name in ("weight", "bias")]
+        head = model.head()
         rest = [p for p in model.parameters() if not any(p is h for h in head)]
         groups = [{"params": rest, "lr": a.teach_rate, "peak": a.teach_rate}, {"params": head, "lr": 2e-3, "peak": 2e-3}]
         optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=self.device.type == "cuda")
@@ -231,7 +233,7 @@ class Teacher(Reading):
             by_source[requests[n]["source"]].append(n)
         asked = []
         for source, own in by_source.items():
-            limit = len(own) if source.startswith(("written", "new:")) else JUDGED_PUBLIC
+            limit = len(own) if corpus.is_written(source) else JUDGED_PUBLIC
             asked += [own[i] for i in sampler.rng.permutation(len(own))[:limit]]
         asked = np.array(sorted(asked))
         own = np.array([requests[n]["tool"] for n in asked])
@@ -306,12 +308,13 @@ class Student(Reading):
 
     def fit(self, sampler_of, total):
         a, t = self.args, self.trainer
-        torch.manual_seed(a.seed + 100)
+        seed = a.seed + (200 if self.judged else 100)
+        torch.manual_seed(seed)
         ours, t.sampler = t.sampler, sampler_of(self.settings(a.read_items))
-        t.sampler.rng = np.random.default_rng(a.seed + 100)
+        t.sampler.rng = np.random.default_rng(seed)
         t.mine()
         optimiser = t.optimiser(a.read_rate)
-        head = [self.model.params[self.model.keys[f"reader.{name}"]] for name in ("weight", "bias")]
+        head = self.model.head()
         for g in optimiser.param_groups:
             g["params"] = [p for p in g["params"] if not any(p is h for h in head)]
         optimiser.add_param_group({"params": head, "lr": 5e-3, "peak": 5e-3, "weight_decay": 0.0})

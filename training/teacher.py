@@ -17,6 +17,8 @@ from bert import DISTANCES, Encoder, load_base, save
 
 # Token 1 is padding there and 0 begins a text, which change places here; places in a text are counted from 2.
 PADDING, BEGIN, FIRST_PLACE = 1, 0, 2
+# As many as a request and a text can have.
+PLACES = 192
 EPSILON = 1e-5
 NAMES = {
     "attention.attn.q": "attention.self.query", "attention.attn.k": "attention.self.key", "attention.attn.v": "attention.self.value",
@@ -37,7 +39,7 @@ def renamed(weights):
     out.pop("embeddings.position_ids", None)
     words = out["embeddings.word_embeddings.weight"]
     words[[PADDING, BEGIN]] = words[[BEGIN, PADDING]].clone()
-    out["embeddings.position_embeddings.weight"] = out["embeddings.position_embeddings.weight"][FIRST_PLACE : FIRST_PLACE + 192].clone()
+    out["embeddings.position_embeddings.weight"] = out["embeddings.position_embeddings.weight"][FIRST_PLACE : FIRST_PLACE + PLACES].clone()
     out["embeddings.token_type_embeddings.weight"] = torch.zeros(2, words.shape[1])
     return out
 

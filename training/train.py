@@ -20,6 +20,7 @@ import torch.nn.functional as F
 
 import corpus
 from bert import Encoder, load_base, save
+from corpus import is_written
 from evaluate import Bench, fused, line
 from reading import Student, Teacher, judged_path
 
@@ -28,10 +29,6 @@ PUBLIC_SHARES = {
     "hammerbench": 0.10, "bfcl": 0.08, "api_bank_train": 0.05, "apibench": 0.04, "toolbench_sambanova": 0.01,
 }
 MINED, SIBLINGS = 24, 8
-
-
-def is_written(source):
-    return source.startswith(("written", "new:"))
 
 
 class Sampler:
