@@ -205,7 +205,7 @@ pub fn unclear(
     let scores = contradicted(catalog, request.task, &comparison, &weights.for_query(&comparison.query));
     let ranked = rank(index, &comparison, &scores, 1.0);
     let judgement = weights.judge(&comparison.query, &confidence::traits(&comparison, &ranked));
-    if reading::is_clear(judgement) { Vec::new() } else { reading::likeliest(index, &ranked) }
+    if reading::is_clear(judgement) { Vec::new() } else { reading::likeliest(index, catalog, &ranked) }
 }
 
 /// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may

@@ -217,10 +217,12 @@ impl Meanings {
             for (at, vector) in &made {
                 draft.add(&missing[*at], vector);
             }
-            self.tell(&draft);
             if published.elapsed() >= PUBLISHING {
                 self.publish(&draft);
                 published = Instant::now();
+            } else if draft.known < draft.all {
+                // That all is known is said only when it is there to be used.
+                self.tell(&draft);
             }
         })?;
         self.publish(&draft);
@@ -246,13 +248,14 @@ impl Meanings {
 
     /// Shows a set of vectors to everybody, unless the one they see is of more use.
     fn publish(&self, draft: &Draft) {
-        self.tell(draft);
         let mut published = self.published.write().expect("no holder panics");
         let is_better = |now: &Published| draft.is_enough() || !now.covers(&draft.snapshot);
         if published.as_deref().is_none_or(is_better) {
             let number = self.numbers.fetch_add(1, Ordering::Relaxed);
             *published = Some(Arc::new(draft.publish(number)));
         }
+        drop(published);
+        self.tell(draft);
     }
 
     fn publish_nothing(&self) {

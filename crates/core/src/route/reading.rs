@@ -2,7 +2,8 @@
 
 use super::signals::{Comparison, Signal};
 use super::{Candidate, Judgement, MAY_BE_VAGUE};
-use crate::index::Index;
+use crate::catalog::Catalog;
+use crate::index::{Index, tool_text};
 
 /// Tools that are read at most: each takes as long as encoding it.
 const MOST: usize = 8;
@@ -18,14 +19,12 @@ pub(super) fn is_clear(judgement: Judgement) -> bool {
     judgement.right >= SURE && judgement.vague < MAY_BE_VAGUE
 }
 
-/// Returns the tools that are worth reading, likeliest first; of copies one.
-pub(super) fn likeliest(index: &Index, ranked: &[Candidate]) -> Vec<usize> {
+/// Returns the tools that are worth reading, likeliest first; of those that read alike one.
+pub(super) fn likeliest(index: &Index, catalog: &Catalog, ranked: &[Candidate]) -> Vec<usize> {
     let Some(best) = ranked.first() else { return Vec::new() };
     let mut chosen: Vec<usize> = Vec::new();
     for candidate in ranked.iter().take_while(|it| it.score > best.score - FAR) {
-        let group = index.copies.group(candidate.position);
-        let is_copy = group.is_some() && chosen.iter().any(|other| index.copies.group(*other) == group);
-        if !is_copy {
+        if !chosen.iter().any(|other| reads_alike(index, catalog, *other, candidate.position)) {
             chosen.push(candidate.position);
         }
         if chosen.len() == MOST {
@@ -36,7 +35,7 @@ pub(super) fn likeliest(index: &Index, ranked: &[Candidate]) -> Vec<usize> {
 }
 
 /// Notes how well tools fitted that were read; the others fit no better than the worst of these.
-pub(super) fn note(index: &Index, comparison: &mut Comparison, read: &[(usize, f32)]) {
+pub(super) fn note(index: &Index, catalog: &Catalog, comparison: &mut Comparison, read: &[(usize, f32)]) {
     if read.is_empty() {
         return;
     }
@@ -45,10 +44,17 @@ pub(super) fn note(index: &Index, comparison: &mut Comparison, read: &[(usize, f
     let worst = read.iter().map(|(_, fit)| *fit).fold(f32::INFINITY, f32::min);
     let total: f32 = read.iter().map(|(_, fit)| (fit - best).exp()).sum();
     for (tool, signals) in comparison.tools.iter().zip(&mut comparison.signals) {
-        let group = index.copies.group(*tool);
-        let is_it = |other: usize| other == *tool || (group.is_some() && index.copies.group(other) == group);
-        let fit = read.iter().find(|(other, _)| is_it(*other)).map(|(_, fit)| *fit);
+        let fit =
+            read.iter().find(|(other, _)| reads_alike(index, catalog, *other, *tool)).map(|(_, fit)| *fit);
         signals[Signal::Reading as usize] = fit.unwrap_or(worst) / UNIT;
         signals[Signal::ReadingShare as usize] = fit.map_or(0.0, |fit| (fit - best).exp() / total);
     }
+}
+
+/// Whether reading one tool says how the other fits: a copy of it, or one that differs in what is not read.
+fn reads_alike(index: &Index, catalog: &Catalog, one: usize, other: usize) -> bool {
+    let group = index.copies.group(one);
+    let is_copy = one == other || (group.is_some() && index.copies.group(other) == group);
+    let (one, other) = (&catalog.tools()[one], &catalog.tools()[other]);
+    is_copy || (one.description == other.description && tool_text(one) == tool_text(other))
 }

@@ -286,7 +286,7 @@ pub(super) fn compare(
     }
     tools.shrink_to_fit();
     let mut comparison = Comparison { intent, tools, signals, query };
-    reading::note(index, &mut comparison, read);
+    reading::note(index, catalog, &mut comparison, read);
     comparison
 }
 

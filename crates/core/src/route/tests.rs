@@ -381,23 +381,28 @@ fn c3_a_change_is_a_removal_where_the_words_say_so_and_the_tool_offers_it() {
 }
 
 #[test]
-fn r6_copies_of_a_tool_are_read_once_and_fit_alike() {
-    let copied = "Adds two numbers and returns their sum";
-    let desk =
-        Desk::of(&[("a", "add", copied), ("b", "add", copied), ("c", "subtract", "Subtracts numbers")]);
-    let (task, sense) = ("numbers", alike(&desk));
-    let read = unclear_on(&desk, task, Some(&sense), Weights::builtin());
-    assert_eq!(read.iter().filter(|at| desk.catalog.tools()[**at].name == "add").count(), 1, "{read:?}");
-    let fits: Vec<(usize, f32)> = read.iter().map(|at| (*at, *at as f32)).collect();
-    let request = Request { task, sense: Some(&sense), read: &fits };
-    let (compared, _) = compare(&desk.index, &desk.catalog, request, &PLAIN);
-    let readings: Vec<f32> = compared
-        .iter()
-        .filter(|(at, _)| desk.catalog.tools()[*at].name == "add")
-        .map(|(_, signals)| signals[Signal::Reading as usize])
-        .collect();
-    assert_eq!(readings.len(), 2);
-    assert_eq!(readings[0], readings[1]);
+fn r6_tools_that_read_alike_are_read_once_and_fit_alike() {
+    let text = "Adds two numbers and returns their sum";
+    let copies = ("b", "add");
+    let same_words = ("a", "add_");
+    for (server, name) in [copies, same_words] {
+        let desk =
+            Desk::of(&[("a", "add", text), (server, name, text), ("c", "subtract", "Subtracts numbers")]);
+        let (task, sense) = ("numbers", alike(&desk));
+        let adds = |at: usize| desk.catalog.tools()[at].name.starts_with("add");
+        let read = unclear_on(&desk, task, Some(&sense), Weights::builtin());
+        assert_eq!(read.iter().filter(|at| adds(**at)).count(), 1, "{name}: {read:?}");
+        let fits: Vec<(usize, f32)> = read.iter().map(|at| (*at, *at as f32)).collect();
+        let request = Request { task, sense: Some(&sense), read: &fits };
+        let (compared, _) = compare(&desk.index, &desk.catalog, request, &PLAIN);
+        let readings: Vec<f32> = compared
+            .iter()
+            .filter(|(at, _)| adds(*at))
+            .map(|(_, signals)| signals[Signal::Reading as usize])
+            .collect();
+        assert_eq!(readings.len(), 2, "{name}");
+        assert_eq!(readings[0], readings[1], "{name}");
+    }
 }
 
 #[test]
