@@ -197,7 +197,8 @@ def read_requests(args, index, forbidden):
             negatives = row.get("not") or []
             negatives = [negatives] if isinstance(negatives, str) else negatives
             for tool in [row["tool"], *row.get("also", [])]:
-                add("new:" + path.stem, ("mcp", tool), row["text"], style, row.get("lang", "en"), negatives)
+                key = (row.get("source", "mcp"), tool)
+                add("new:" + path.stem, key, row["text"], style, row.get("lang", "en"), negatives)
     print("dropped because they occur in an evaluation set:", dict(dropped))
     print("without a tool of that id:", dict(unknown))
     return out
