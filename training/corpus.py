@@ -18,7 +18,7 @@ CLOSE_TOKENS, CLOSE_VIEWS, CLOSE_PAIR_TOKENS = 128, 3, 160
 
 
 def is_written(source):
-    """Whether a request was written for a tool of a registry, and is not one of a public set."""
+    """Whether a request was written for this project; the others come with a public set."""
     return source.startswith(("written", "new:"))
 
 

@@ -398,7 +398,7 @@ def arguments():
     p.add_argument("--read-keep", type=float, default=45.0, help="weight of keeping the vectors of stage two")
     p.add_argument("--read-vectors", type=float, default=0.0, help="weight of choosing by vectors as well")
     p.add_argument("--read-vector-items", type=int, default=96)
-    p.add_argument("--teach-steps", type=int, default=0, help="steps of a larger model that learns to read first; 560 were tried")
+    p.add_argument("--teach-steps", type=int, default=0, help="steps of a larger model that learns to read first; 560 taught the shipped weights")
     p.add_argument("--teach-items", type=int, default=256)
     p.add_argument("--teach-rate", type=float, default=5e-5)
     p.add_argument("--judged", help="what a teacher thinks, as an earlier training wrote it; without it a teacher is trained where it has steps")
