@@ -280,7 +280,7 @@ class Student(Reading):
         choice = F.cross_entropy(scores.masked_fill(barred, -1e4), truth)
         each = F.binary_cross_entropy_with_logits(scores, each_truth, reduction="none")
         loss = choice + a.read_each * each[~barred].mean()
-        if a.read_vectors:
+        if a.read_vectors and self.judged:
             some = torch.randperm(len(asked), device=self.device)[: a.read_vector_items]
             loss = loss + a.read_vectors * self.by_vectors(asked[some], shown[some], barred[some], truth[some])
         return loss, choice.detach()

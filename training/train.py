@@ -25,7 +25,7 @@ from evaluate import Bench, fused, line
 from reading import Student, Teacher, judged_path
 
 PUBLIC_SHARES = {
-    "metatool": 0.24, "intents_clinc150": 0.12, "sgd": 0.10, "seal_tools": 0.12, "toolbench_g1_10k": 0.14,
+    "metatool": 0.24, "intents_clinc150": 0.12, "sgd": 0.10, "seal_tools": 0.12, "toolbench_g1_10k": 0.35,
     "hammerbench": 0.10, "bfcl": 0.08, "api_bank_train": 0.05, "apibench": 0.04, "toolbench_sambanova": 0.01,
 }
 MINED, SIBLINGS = 24, 8
@@ -60,8 +60,8 @@ class Sampler:
                     del self.of_tool[t]
         self.rng = rng
         self.by_server, self.by_source = defaultdict(list), defaultdict(list)
-        for t, own in self.of_tool.items():
-            if is_written(requests[own[0]]["source"]):
+        for t in self.of_tool:
+            if tools[t]["source"] == "mcp":
                 self.by_server[tools[t]["server"]].append(t)
             else:
                 self.by_source[tools[t]["source"]].append(t)
@@ -375,7 +375,7 @@ def arguments():
     p.add_argument("--smoothing", type=float, default=0.0)
     p.add_argument("--reverse", type=float, default=0.3)
     p.add_argument("--phrase", type=float, default=0.3)
-    p.add_argument("--public", type=float, default=0.3)
+    p.add_argument("--public", type=float, default=0.33)
     p.add_argument("--blocks", type=float, default=0.5)
     p.add_argument("--mined", type=float, default=1.0)
     p.add_argument("--ceiling", type=float, default=0.95)
@@ -396,13 +396,13 @@ def arguments():
     p.add_argument("--read-public", type=float, default=0.35)
     p.add_argument("--read-each", type=float, default=0.3, help="weight of judging each pair alone, beside choosing among several")
     p.add_argument("--read-keep", type=float, default=45.0, help="weight of keeping the vectors of stage two")
-    p.add_argument("--read-vectors", type=float, default=0.0, help="weight of choosing by vectors as well")
+    p.add_argument("--read-vectors", type=float, default=0.5, help="weight of choosing by vectors as well, where a teacher is learnt from")
     p.add_argument("--read-vector-items", type=int, default=96)
-    p.add_argument("--teach-steps", type=int, default=0, help="steps of a larger model that learns to read first; 560 taught the shipped weights")
+    p.add_argument("--teach-steps", type=int, default=560, help="steps of a larger model that learns to read first; 0 leaves it out")
     p.add_argument("--teach-items", type=int, default=256)
     p.add_argument("--teach-rate", type=float, default=5e-5)
     p.add_argument("--judged", help="what a teacher thinks, as an earlier training wrote it; without it a teacher is trained where it has steps")
-    p.add_argument("--taught-steps", type=int, default=1400, help="steps that learn from a teacher, after those of stage three")
+    p.add_argument("--taught-steps", type=int, default=1450, help="steps that learn from a teacher, after those of stage three")
     p.add_argument("--judged-share", type=float, default=0.7, help="share of the teacher in what is learnt, beside the right answer")
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")

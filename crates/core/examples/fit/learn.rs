@@ -116,9 +116,11 @@ fn softmax(scores: &[f32], counts: impl Fn(usize) -> bool) -> Vec<f32> {
 }
 
 /// What no request was written for, or what must not be learnt: set by hand, small enough not to outvote what
-/// was fitted. That a tool changes something never speaks for it where reading was asked for.
+/// was fitted. That a tool changes something never speaks for it where reading was asked for. The words of a name
+/// count among all words: many requests were written to avoid them, and they would be learnt as a sign against a tool.
 fn keep_by_hand(weights: &mut SignalWeights) {
     let by_hand = [
+        (Signal::Name, 0.0),
         (Signal::Effect, -0.4),
         (Signal::Available, 0.7),
         (Signal::Tier, -0.5),

@@ -84,7 +84,7 @@ fn first(decision: &Decision) -> Option<usize> {
 }
 
 /// What it is worth that a step uses the server of the step before it, as a logarithm of odds.
-const SAME_SERVER: f32 = 1.5;
+const SAME_SERVER: f32 = 2.5;
 /// What it is worth that a tool does what the verb of a step says. A step begins with its verb, so the verb tells
 /// more than that of a request in any words.
 const SAME_ACTION: f32 = 1.0;
