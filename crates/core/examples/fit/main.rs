@@ -93,7 +93,7 @@ fn main() {
     }
     if encoding.is_none() {
         let all = relate::learn(even.iter().chain(odd).chain(public));
-        write("related.tsv", &all.to_text());
+        write("related.tsv", all.text());
     }
     let text = serde_json::to_string_pretty(&weights).expect("weights are plain numbers");
     write("weights.json", &(text + "\n"));

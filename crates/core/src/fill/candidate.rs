@@ -477,8 +477,7 @@ impl Gathering<'_> {
         let goes_with = |at: &usize| {
             related
                 .of(&tokens[*at].term)
-                .iter()
-                .any(|(term, share)| *share >= 0.1 && wanted.iter().any(|it| **it == **term))
+                .any(|(term, share)| share >= 0.1 && wanted.iter().any(|it| **it == *term))
         };
         (0..tokens.len()).find(goes_with).map(|at| (Likeness::Related, at..at + 1))
     }

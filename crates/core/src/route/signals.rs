@@ -310,7 +310,7 @@ fn related(index: &Index, said: &[String]) -> Vec<(u32, f32)> {
         let Some(term) = index.words.term(other) else { continue };
         match shares.iter_mut().find(|(known, _)| *known == term) {
             Some((_, sum)) => *sum += share,
-            None => shares.push((term, *share)),
+            None => shares.push((term, share)),
         }
     }
     shares.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

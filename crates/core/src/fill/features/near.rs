@@ -154,8 +154,7 @@ impl Setting<'_> {
             before(back).is_some_and(|it| {
                 related
                     .of(&it.term)
-                    .iter()
-                    .any(|(term, share)| *share > 0.05 && field.names.iter().any(|name| **name == **term))
+                    .any(|(term, share)| share > 0.05 && field.names.iter().any(|name| **name == *term))
             })
         });
         if goes_with {
