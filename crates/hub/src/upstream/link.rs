@@ -1,5 +1,6 @@
 //! Requests and answers over one connection to one server, whatever carries them.
 
+mod asking;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,8 @@ use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
+
+use asking::Asking;
 
 use super::http::HttpWire;
 use super::patience::{Patience, Waiting};
@@ -87,7 +90,7 @@ pub(crate) struct Link {
     /// Requests that were given up lately, each with its client.
     given_up: Mutex<VecDeque<(u64, Arc<str>, Instant)>>,
     /// The server's questions that wait for an answer, so that it can take them back.
-    open_questions: Mutex<HashMap<Id, AbortHandle>>,
+    open_questions: Mutex<HashMap<Id, (Arc<Asking>, AbortHandle)>>,
     /// Told when the server has taken one of our subscriptions.
     pub(crate) acknowledged: Notify,
     closed: watch::Sender<Option<Arc<str>>>,
@@ -350,8 +353,8 @@ impl Link {
     fn take_back(&self, params: Option<&RawValue>) {
         let named = Fields::parse(params).ok().and_then(|it| Id::from_json(it.get("requestId")?.get()));
         let question = named.and_then(|id| self.open_questions.lock().expect("no holder panics").remove(&id));
-        if let Some(question) = question {
-            question.abort();
+        if let Some((asking, task)) = question {
+            asking.take_back(&task);
         }
     }
 
@@ -423,7 +426,7 @@ impl Link {
         let (link, name) = (Arc::clone(self), id.clone());
         let mut open = self.open_questions.lock().expect("no holder panics");
         if open.len() >= MOST_QUESTIONS {
-            open.retain(|_, question| !question.is_finished());
+            open.retain(|_, (_, task)| !task.is_finished());
         }
         let mut questions = self.questions.lock().expect("no holder panics");
         while questions.try_join_next().is_some() {}
@@ -432,12 +435,13 @@ impl Link {
             tracing::debug!(server = %self.server, "a question of the server was dropped: too many are open");
             return;
         }
-        let question = questions.spawn(async move {
-            let answer = match (method.as_str(), caller) {
+        let server = Arc::clone(&self.server);
+        let asking = Arc::new(Asking::new(async move {
+            match (method.as_str(), caller) {
                 ("ping", _) => Ok(raw(&serde_json::json!({}))),
                 ("elicitation/create" | "sampling/createMessage" | "roots/list", Some(caller)) => {
                     let _waiting = Waiting::new(patience);
-                    caller.ask(&link.server, &method, params).await
+                    caller.ask(&server, &method, params).await
                 }
                 ("elicitation/create" | "sampling/createMessage" | "roots/list", None) => {
                     let message =
@@ -445,10 +449,14 @@ impl Link {
                     Err(ErrorObject::new(ErrorObject::INTERNAL, message))
                 }
                 (_, _) => Err(ErrorObject::unknown_method(&method)),
-            };
+            }
+        }));
+        let asked = Arc::clone(&asking);
+        let task = questions.spawn(async move {
+            let answer = asked.answer().await;
             link.send(response_line(Some(&id), &answer)).await;
         });
-        open.insert(name, question);
+        open.insert(name, (asking, task));
     }
 
     /// Ends the connection for everybody who waits on it.
