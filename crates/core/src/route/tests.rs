@@ -74,6 +74,11 @@ fn r4_actions_are_read_from_verbs() {
     assert_eq!(Intent::of("Modify the lighting in my scene").action, Action::Update);
     assert_eq!(Intent::of("remove the old branch").action, Action::Delete);
     assert_eq!(Intent::of("Show me my GitHub repositories").action, Action::List);
+    for now in
+        ["what time is it in Oslo", "wie spät ist es in Wien", "che ore sono a Sydney", "который час в Омске"]
+    {
+        assert_eq!(Intent::of(now).action, Action::Read, "{now}");
+    }
     assert_eq!(Intent::of("run the tests").action, Action::Execute);
     assert_eq!(Intent::of("the quick brown fox").action, Action::Unknown);
 }
