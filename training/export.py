@@ -2,8 +2,8 @@
 
     python3 training/export.py MODEL.safetensors VOCAB OUT --name NAME
 
-MODEL holds the weights of a BERT under their usual names, in float32, float16 or bfloat16; VOCAB is a vocab.txt or
-a tokenizer.json. The number of heads comes from the config.json beside MODEL, or from --heads.
+MODEL holds the weights of a BERT under their usual names, in float32, float16, bfloat16 or int8 rows (`train.py --small`);
+VOCAB is a vocab.txt or a tokenizer.json. The number of heads comes from the config.json beside MODEL, or from --heads.
 
 The file is little-endian: the magic `TYENC001`, the length of the header in four bytes, the header as JSON, then
 the tensors. Offsets count from the first multiple of 64 after the header, and are multiples of 64 themselves.
@@ -28,6 +28,8 @@ MAGIC = b"TYENC001"
 ALIGNMENT = 64
 PANEL_ROWS = 64
 STEP_COLUMNS = 4
+# How numbers are kept in safetensors.
+KINDS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
 
 # A few outliers may be worth cutting, if the rest of the row gains more than they lose.
 CUTS = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8)
@@ -41,15 +43,15 @@ def read_safetensors(path):
     data = raw[8 + length :]
     tensors = {}
     for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] not in ("F32", "F16", "BF16"):
+        if name == "__metadata__" or entry["dtype"] not in KINDS:
             continue
         start, end = entry["data_offsets"]
-        piece = data[start:end]
+        values = np.frombuffer(data[start:end], KINDS[entry["dtype"]])
         if entry["dtype"] == "BF16":
-            values = (np.frombuffer(piece, "<u2").astype(np.uint32) << 16).view(np.float32)
-        else:
-            values = np.frombuffer(piece, "<f4" if entry["dtype"] == "F32" else "<f2").astype(np.float32)
-        tensors[name] = values.reshape(entry["shape"])
+            values = (values.astype(np.uint32) << 16).view(np.float32)
+        tensors[name] = values.astype(np.float32).reshape(entry["shape"])
+    for name in [name.removesuffix(".int8") for name in tensors if name.endswith(".int8")]:
+        tensors[name] = tensors.pop(name + ".int8") * tensors.pop(name + ".scale")[:, None]
     return without_prefix(tensors)
 
 
