@@ -25,7 +25,7 @@ pub(super) fn explain(
         let mut adds: Vec<(Signal, f32)> = Vec::new();
         for signal in Signal::ALL {
             let added = candidate.signals[signal as usize] * counts[signal as usize];
-            let kept = whole(signal);
+            let kept = same_text(whole(signal), &candidate.signals);
             match adds.iter_mut().find(|(known, _)| *known == kept) {
                 Some((_, sum)) => *sum += added,
                 None => adds.push((kept, added)),
@@ -96,6 +96,19 @@ fn whole(signal: Signal) -> Signal {
         (Signal::SentenceSenseShare, Signal::SentenceSense),
     ];
     wholes.iter().find(|(part, _)| *part == signal).map_or(signal, |(_, whole)| *whole)
+}
+
+/// Where nobody wrote phrasings, or the request is one sentence, signals of meaning have compared the same texts.
+fn same_text(signal: Signal, signals: &Signals) -> Signal {
+    let wider = [
+        (Signal::PhraseSense, Signal::Sense),
+        (Signal::SentenceSense, Signal::Sense),
+        (Signal::SentenceSense, Signal::PhraseSense),
+    ];
+    let value = |of: Signal| signals[of as usize];
+    let is_same =
+        |(it, other): &&(Signal, Signal)| *it == signal && value(*other).total_cmp(&value(*it)).is_eq();
+    wider.iter().find(is_same).map_or(signal, |(_, other)| *other)
 }
 
 /// The words that request and tool share, as the request writes them.
