@@ -93,6 +93,7 @@ fn r6_a_choice_is_explained() {
     let rows: Vec<&str> = seen.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(rows[..5], ["wish", "reads", "decision", "tool", "good__echo"], "{seen}");
     assert!(seen.contains("shares repeat, text") && seen.contains("sense +"), "{seen}");
+    assert!(!seen.contains("has a sentence that means"), "one sentence means what the whole means: {seen}");
     assert!(seen.contains("\n                ") && seen.contains("behind in "), "{seen}");
     let (told, exit) =
         place.json(&["route", "repeat a text", "--explain", "--dry-run", "--json", "--arg", "text=a"]);
