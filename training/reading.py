@@ -142,8 +142,9 @@ class Reading:
         results["held-out servers"] = self.report(hits)
         by_source = defaultdict(list)
         for n, r in enumerate(t.data["requests"]):
-            if r.get("aside") or (t.data["tools"][r["tool"]]["dev"] and t.data["tools"][r["tool"]]["source"] != "mcp"):
-                by_source[r["source"]].append(n)
+            tool = t.data["tools"][r["tool"]]
+            if r.get("aside") or (tool["dev"] and tool["source"] != "mcp"):
+                by_source[tool["source"]].append(n)
         of_source = defaultdict(list)
         for i, tool in enumerate(t.data["tools"]):
             of_source[tool["source"]].append(i)

@@ -25,8 +25,8 @@ from evaluate import Bench, fused, line
 from reading import Student, Teacher, judged_path
 
 PUBLIC_SHARES = {
-    "metatool": 0.24, "intents_clinc150": 0.12, "sgd": 0.10, "seal_tools": 0.12, "toolbench_g1_10k": 0.35,
-    "hammerbench": 0.10, "bfcl": 0.08, "api_bank_train": 0.05, "apibench": 0.04, "toolbench_sambanova": 0.01,
+    "metatool": 0.30, "intents_clinc150": 0.12, "sgd": 0.10, "seal_tools": 0.12, "toolbench_g1_10k": 0.35,
+    "hammerbench": 0.10, "bfcl": 0.24, "api_bank_train": 0.05, "apibench": 0.04, "toolbench_sambanova": 0.01,
 }
 MINED, SIBLINGS = 24, 8
 

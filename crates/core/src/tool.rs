@@ -21,7 +21,7 @@ pub use effect::{Effect, Hints};
 pub use id::{BadToolId, ToolId};
 pub use listed::Parameters;
 pub use parameter::Parameter;
-pub(crate) use parameter::remarks;
+pub(crate) use parameter::{choices, remarks};
 
 /// One tool of one server.
 #[derive(Clone, Debug)]

@@ -45,14 +45,23 @@ pub(crate) struct Set {
     /// Id, name and definition of each tool.
     pub(crate) tools: Vec<(String, String, Server)>,
     /// Those that nothing was learnt from.
-    pub(crate) requests: Vec<(String, Vec<String>)>,
+    pub(crate) aside: Vec<SetRequest>,
+    /// The others: only an encoder that was trained without public sets does not know them.
+    pub(crate) learnt: Vec<SetRequest>,
 }
+
+/// A request of a public data set, and the ids of the tools that it needs.
+pub(crate) type SetRequest = (String, Vec<String>);
 
 impl Set {
     /// Leaves tools out where there are more than anybody has; those that are asked for stay.
     fn thin(&mut self) {
-        let needed: HashSet<&str> =
-            self.requests.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str)).collect();
+        let needed: HashSet<&str> = self
+            .aside
+            .iter()
+            .chain(&self.learnt)
+            .flat_map(|(_, tools)| tools.iter().map(String::as_str))
+            .collect();
         let part = self.tools.len().div_ceil(MAX_SET_TOOLS);
         let mut at = 0;
         self.tools.retain(|(id, ..)| {
@@ -253,8 +262,12 @@ fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
     let mut sets: BTreeMap<String, Set> = BTreeMap::new();
     for tool in tools {
         let name = tool.dataset.clone();
-        let set =
-            sets.entry(name.clone()).or_insert_with(|| Set { name, tools: Vec::new(), requests: Vec::new() });
+        let set = sets.entry(name.clone()).or_insert_with(|| Set {
+            name,
+            tools: Vec::new(),
+            aside: Vec::new(),
+            learnt: Vec::new(),
+        });
         let listed = tool.listed();
         let server = Server {
             name: listed.server.clone(),
@@ -272,17 +285,14 @@ fn sets(train: &Path, measured: &HashSet<String>) -> Vec<Set> {
     }
     for ((dataset, query), tools) in needed {
         let is_new_tool = MANY_TOOLS.contains(&dataset.as_str()) && tools.iter().all(|it| is_set_aside(it));
-        if !is_new_tool && !is_set_aside(&query) {
-            continue;
-        }
-        if let Some(set) = sets.get_mut(&dataset) {
-            set.requests.push((query, tools));
-        }
+        let Some(set) = sets.get_mut(&dataset) else { continue };
+        let requests = if is_new_tool || is_set_aside(&query) { &mut set.aside } else { &mut set.learnt };
+        requests.push((query, tools));
     }
     // Its requests do not tell hundreds of models apart; whoever learnt from them would learn to guess.
     sets.remove("apibench");
     let mut sets: Vec<Set> =
-        sets.into_values().filter(|set| set.tools.len() > 40 && set.requests.len() > 20).collect();
+        sets.into_values().filter(|set| set.tools.len() > 40 && set.aside.len() > 20).collect();
     sets.iter_mut().for_each(Set::thin);
     sets
 }
@@ -323,7 +333,7 @@ fn plain(text: &str) -> String {
 }
 
 const MAX_PER_TOOL: usize = 15;
-const MAX_SET_TOOLS: usize = 3_000;
+const MAX_SET_TOOLS: usize = 3_300;
 
 fn lead(text: &str) -> String {
     text.chars().take(300).collect()

@@ -5,10 +5,12 @@
 //! folder `training` of this repository; requests that occur under MEASURED are left out. Hubs
 //! are drawn from the servers of public registries, and every request is routed in some of them: in hubs that
 //! have its tool, and in hubs that have not. With TOOLYARD_ENCODER set to the file of an encoder, the weights
-//! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`). With
+//! for meaning are fitted, on servers that the encoder was not trained on (`training/held_out.txt`), and on public sets
+//! with TOOLYARD_UNFAMILIAR, an encoder that was trained without any of them: to those whom it serves, theirs is
+//! such data. With
 //! TOOLYARD_SHIPPED set as well, to an encoder that was trained on everything, the ranking stays as it is and
 //! only the confidence that a tool is right is fitted: mostly on what the one encoder does not know, partly on fresh requests
-//! (`training/data/fresh.jsonl`) for what the other one knows, as people have some of both.
+//! (`training/data/fresh.jsonl`) for what the other one knows, as people have some of both, and on public sets as above.
 
 #![expect(
     clippy::disallowed_methods,
@@ -31,6 +33,8 @@ use sample::{Encoding, Hub, Look, SetHub};
 
 const RANKING_HUBS: u64 = 36;
 const JUDGING_HUBS: u64 = 24;
+/// What tells apart tools that mean the same; where nothing says what they mean, it misleads.
+const AMONG_ALIKE: [Signal; 3] = [Signal::Inputs, Signal::Choices, Signal::Numbers];
 /// How often the requests of public sets count where there are only words.
 const PUBLIC_TIMES_IN_WORDS: usize = 3;
 /// Hubs of servers that the shipped encoder knows: people have more of the others.
@@ -44,6 +48,7 @@ fn main() {
         std::env::var_os(name).map(|path| Encoding::open(&PathBuf::from(path), knows_all))
     };
     let (encoding, shipped) = (open("TOOLYARD_ENCODER", false), open("TOOLYARD_SHIPPED", true));
+    let unfamiliar = open("TOOLYARD_UNFAMILIAR", false);
     let measured = data::measured(&paths.collect::<Vec<_>>());
     // Words alone cannot find what a goal needs; learning from goals would only make them less sure of the rest.
     let files: &[&str] = if encoding.is_some() { &["requests", "tasks"] } else { &["requests"] };
@@ -62,25 +67,23 @@ fn main() {
         let related: &'static Related = Box::leak(Box::new(relate::learn(half.iter().chain(public))));
         related
     });
+    let unfamiliar = || unfamiliar.as_ref().expect("TOOLYARD_UNFAMILIAR is the file of an encoder");
     let mut weights = Weights::builtin().clone();
     match (&encoding, &shipped) {
         (None, _) => weights.words = fit(&data, &halves, None, Look::Once),
         (Some(encoding), None) => {
-            weights.sense = fit(&data, &halves, Some(encoding), Look::Once);
+            let encodings = Some((encoding, unfamiliar()));
+            weights.sense = fit(&data, &halves, encodings, Look::Once);
             // Which tools are read, the weights for meaning say.
             let first = Weights { read: weights.sense.clone(), ..weights.clone() };
-            weights.read = fit(&data, &halves, Some(encoding), Look::Twice(&first));
+            weights.read = fit(&data, &halves, encodings, Look::Twice(&first));
         }
         (Some(encoding), Some(shipped)) => {
+            let strangers = strangers(&data, unfamiliar());
             let both = |look: Look, weights: &Weights| {
                 let mut all = answers(&data, &halves, (Some(encoding), JUDGING_HUBS), (weights, look));
                 all.extend(answers(&data, &halves, (Some(shipped), KNOWN_HUBS), (weights, look)));
-                // Of every four requests here one cannot be served or says too little; people are clearer than that.
-                let mut odd = 0;
-                all.retain(|answer| {
-                    odd += usize::from(!answer.is_servable());
-                    answer.is_servable() || odd % 2 == 0
-                });
+                all.extend(strangers.iter().flat_map(|hub| hub.answers(weights, look)));
                 // What an encoder was trained on is near whatever is asked, so that nothing seems not to fit.
                 let judgements = judged(&all);
                 *judgements.iter().find(|(name, _)| *name == "right").expect("it is fitted")
@@ -105,22 +108,35 @@ fn write(name: &str, text: &str) {
     println!("{} written", path.display());
 }
 
-fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Encoding>, look: Look) -> Table {
+/// Fits the weights of one look; the second encoder knows no public set.
+fn fit(
+    data: &data::Data,
+    halves: &[&'static Related; 2],
+    encodings: Option<(&Encoding, &Encoding)>,
+    look: Look,
+) -> Table {
+    let (encoding, unfamiliar) = encodings.unzip();
     let drawn = hubs(data, halves, encoding, 0..RANKING_HUBS);
     let mut choices: Vec<Choice> = drawn.iter().flat_map(|hub| hub.choices(look)).collect();
-    let sets: Vec<(&str, Vec<Choice>)> = data
-        .sets
-        .iter()
-        .map(|set| (set.name.as_str(), SetHub::draw(set, halves[0], encoding).choices(look)))
-        .collect();
-    if let Some(encoding) = encoding {
-        encoding.remember();
+    let mut sets: Vec<(String, Vec<Choice>)> = Vec::new();
+    for set in &data.sets {
+        let hub = SetHub::draw((set, &set.aside), halves[0], encoding);
+        sets.push((set.name.clone(), hub.choices(look)));
     }
+    for hub in unfamiliar.map(|it| strangers(data, it)).into_iter().flatten() {
+        sets.push((format!("{}, unfamiliar", hub.name()), hub.choices(look)));
+    }
+    [encoding, unfamiliar].into_iter().flatten().for_each(Encoding::remember);
     let whole = choices.len();
     // Words are what the requests of public sets are made of; an encoder must serve people before them.
     let times = if encoding.is_none() { PUBLIC_TIMES_IN_WORDS } else { 1 };
     for _ in 0..times {
         choices.extend(sets.iter().flat_map(|(_, choices)| choices.iter().cloned()));
+    }
+    if encoding.is_none() {
+        for signals in choices.iter_mut().flat_map(|choice| &mut choice.signals) {
+            AMONG_ALIKE.iter().for_each(|signal| signals[*signal as usize] = 0.0);
+        }
     }
     let (learnt, held_out) = learn::split(&choices);
     println!(
@@ -150,6 +166,13 @@ fn fit(data: &data::Data, halves: &[&'static Related; 2], encoding: Option<&Enco
         Look::Twice(first) => Weights { read: table, ..first.clone() },
     };
     Table::new(&weights, &judged(&answers(data, halves, (encoding, JUDGING_HUBS), (&ranking, look))))
+}
+
+/// The public sets to an encoder that knows none of them, with words that are related by other texts.
+fn strangers<'a>(data: &'a data::Data, unfamiliar: &'a Encoding) -> Vec<SetHub<'a>> {
+    let [even, odd, _] = &data.pairs;
+    let related: &'static Related = Box::leak(Box::new(relate::learn(even.iter().chain(odd))));
+    data.sets.iter().map(|set| SetHub::draw((set, &set.learnt), related, Some(unfamiliar))).collect()
 }
 
 fn judged(answers: &[Answer]) -> Vec<(&'static str, Traits)> {

@@ -1,9 +1,11 @@
 //! Hubs drawn from the servers of public registries.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::embed::{Embedding, Encoder, Packed};
 use toolyard_core::index::{Index, Meaning, Sense, asked, parts, spoken, tool_text};
@@ -12,7 +14,7 @@ use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{self, Request, Situation, Standing, Weights};
 use toolyard_core::tool::{Tool, ToolId};
 
-use crate::data::{Data, Server, Set};
+use crate::data::{Data, Server, Set, SetRequest};
 use crate::learn::{Answer, Choice, Truth};
 
 /// A hub as a person may have it: some tens of servers, some hundreds of tools.
@@ -303,15 +305,21 @@ pub(crate) struct SetHub<'a> {
     ids: HashMap<ToolId, &'a str>,
     catalog: Catalog,
     index: Index,
-    requests: Vec<&'a (String, Vec<String>)>,
+    requests: Vec<&'a SetRequest>,
     encoding: Option<(&'a Encoding, Meaning)>,
 }
 
+/// A set without servers is one long listing.
+const ONE_LISTING: Bounds = Bounds { tools: usize::MAX, ..BOUNDS };
 /// Requests of a data set.
 const SET_REQUESTS: usize = 350;
 
 impl<'a> SetHub<'a> {
-    pub(crate) fn draw(set: &'a Set, related: &'static Related, encoding: Option<&'a Encoding>) -> Self {
+    pub(crate) fn draw(
+        (set, requests): (&'a Set, &'a [SetRequest]),
+        related: &'static Related,
+        encoding: Option<&'a Encoding>,
+    ) -> Self {
         let mut servers: BTreeMap<&str, Vec<&(String, String, Server)>> = BTreeMap::new();
         for tool in &set.tools {
             servers.entry(&tool.2.name).or_default().push(tool);
@@ -320,29 +328,38 @@ impl<'a> SetHub<'a> {
         let advertised: Vec<(Advertised, Bounds)> = servers
             .into_iter()
             .map(|(server, tools)| {
-                for (id, name, tool) in &tools {
-                    ids.insert(ToolId::new(&tool.name, name), id.as_str());
+                let mut names: HashSet<String> = HashSet::new();
+                let mut listed = Vec::new();
+                for (id, name, tool) in tools {
+                    // A second tool of the same name must stay apart; the mark adds no word to it.
+                    let mut own = name.clone();
+                    while !names.insert(own.clone()) {
+                        own.push('_');
+                    }
+                    ids.insert(ToolId::new(&tool.name, &own), id.as_str());
+                    listed.extend(tool.tools.iter().map(|tool| renamed(tool, &own)));
                 }
-                let tools = tools.iter().flat_map(|(_, _, tool)| tool.tools.iter().cloned()).collect();
-                (Advertised { server: Arc::from(server), tools }, BOUNDS)
+                (Advertised { server: Arc::from(server), tools: listed }, ONE_LISTING)
             })
             .collect();
         let (catalog, _) = Catalog::gather(advertised);
         let knowledge = Knowledge::gather(&catalog, None, &[], |_| None);
         let mut index = Index::new(&catalog, knowledge);
         index.related = related;
-        let mut requests: Vec<&(String, Vec<String>)> = set.requests.iter().collect();
+        let mut requests: Vec<&SetRequest> = requests.iter().collect();
         Numbers(99).shuffle(&mut requests);
         requests.truncate(SET_REQUESTS);
         let encoding = encoding.map(|it| (it, it.meaning(&catalog, &index)));
         Self { set, ids, catalog, index, requests, encoding }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.set.name
+    }
+
     pub(crate) fn choices(&self, look: Look) -> Vec<Choice> {
-        let choice = |(text, needed): &&(String, Vec<String>)| {
-            let sense = self.encoding.as_ref().map(|(encoding, meaning)| encoding.sense(meaning, text));
-            let encoding = self.encoding.as_ref().map(|(encoding, _)| *encoding);
-            let read = look.read((&self.catalog, &self.index), encoding, (text, sense.as_ref()))?;
+        let choice = |(text, needed): &&SetRequest| {
+            let (sense, read) = self.look(text, look)?;
             let asked = ask(text, sense.as_ref(), &read);
             let (candidates, gates) = route::compare(&self.index, &self.catalog, asked, &plain());
             let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
@@ -352,10 +369,35 @@ impl<'a> SetHub<'a> {
         self.requests.iter().filter_map(choice).collect()
     }
 
+    /// Routes its requests with fitted weights: what each decision looked like, and whether it was right.
+    pub(crate) fn answers(&self, weights: &Weights, look: Look) -> Vec<Answer> {
+        let answer = |(text, needed): &&SetRequest| {
+            let (sense, read) = self.look(text, look)?;
+            let asked = ask(text, sense.as_ref(), &read);
+            let (first, traits) = route::traits(&self.index, &self.catalog, asked, &plain(), weights);
+            let is_right = first.is_some_and(|first| self.is_right(first, needed));
+            Some(Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } })
+        };
+        self.requests.iter().filter_map(answer).collect()
+    }
+
+    fn look(&self, text: &str, look: Look) -> Option<(Option<Sense>, Readings)> {
+        let encoding = self.encoding.as_ref().map(|(encoding, _)| *encoding);
+        let sense = self.encoding.as_ref().map(|(encoding, meaning)| encoding.sense(meaning, text));
+        let read = look.read((&self.catalog, &self.index), encoding, (text, sense.as_ref()))?;
+        Some((sense, read))
+    }
+
     fn is_right(&self, tool: usize, needed: &[String]) -> bool {
         let id = self.ids.get(&self.catalog.tools()[tool].id);
         id.is_some_and(|id| needed.iter().any(|needed| needed == id))
     }
+}
+
+fn renamed(tool: &RawValue, name: &str) -> Box<RawValue> {
+    let mut definition: Value = serde_json::from_str(tool.get()).expect("JSON");
+    definition["name"] = Value::String(name.to_owned());
+    to_raw_value(&definition).expect("a JSON value has a text")
 }
 
 pub(crate) fn gather(data: &Data, servers: &[usize]) -> Catalog {

@@ -148,9 +148,7 @@ pub fn tool_text(tool: &Tool) -> String {
 /// Returns everything of a tool that has a meaning.
 pub fn parts(catalog: &Catalog, knowledge: &Knowledge, position: usize) -> Vec<(Part, String)> {
     let mut parts = vec![(Part::Text, tool_text(&catalog.tools()[position]))];
-    if let Some(note) = &knowledge.of(position).note {
-        parts.extend(note.examples.iter().chain(&note.use_cases).map(|text| (Part::Phrase, text.clone())));
-    }
+    parts.extend(knowledge.of(position).phrasings().map(|text| (Part::Phrase, text.clone())));
     parts
 }
 

@@ -52,10 +52,9 @@ impl Phrases {
             // What a tool says of itself is a phrasing too, so that one without a note is not left behind by its
             // siblings that have one.
             let mut texts = vec![spelt_out(&own.name), first_sentence(&own.description).to_owned()];
-            if let Some(note) = &knowledge.of(position).note {
-                texts.extend(note.examples.iter().chain(&note.use_cases).cloned());
-                texts.push(note.keywords.join(" "));
-            }
+            let facts = knowledge.of(position);
+            texts.extend(facts.phrasings().cloned());
+            texts.extend(facts.note.as_ref().map(|note| note.keywords.join(" ")));
             for text in texts.iter().filter(|text| !text.is_empty()) {
                 let terms = terms(text, MAX_TERMS).iter().map(|term| phrases.intern(term)).collect();
                 read.push((tool, terms));

@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::Lexicon;
 use crate::text::each_term;
 use crate::tool::words::words as identifier_words;
-use crate::tool::{Tool, remarks};
+use crate::tool::{Tool, choices, remarks};
 
 /// Finds tools by the words of a request.
 #[derive(Clone, Debug)]
@@ -21,12 +21,35 @@ pub struct Words {
     postings: Vec<(u32, f32)>,
     /// How much each term tells: few tools have it.
     rarities: Vec<f32>,
-    /// Where the terms of each tool's name begin; one more entry than there are tools.
-    name_starts: Vec<u32>,
-    /// The terms of the tools' names.
-    name_terms: Vec<u32>,
+    /// The terms of each tool's name.
+    names: Rows,
+    /// The terms of the parameters that each tool requires.
+    inputs: Rows,
+    /// The terms of each value that parameters leave to choose from, and where those of each tool begin.
+    choices: Rows,
+    choice_starts: Vec<u32>,
     /// The place of each tool among those that fit equally well.
     ranks: Vec<u32>,
+}
+
+/// Lists of terms, one after the other.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    /// Where each list ends.
+    ends: Vec<u32>,
+    terms: Vec<u32>,
+}
+
+impl Rows {
+    fn push(&mut self, terms: &[u32]) {
+        self.terms.extend(terms);
+        self.ends.push(count(self.terms.len()));
+    }
+
+    fn row(&self, at: usize) -> &[u32] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.terms[start as usize..self.ends[at] as usize]
+    }
 }
 
 /// A tool that shares words with a request.
@@ -150,7 +173,19 @@ impl Words {
 
     /// Returns the terms of a tool's name.
     pub(crate) fn name_terms(&self, position: usize) -> &[u32] {
-        &self.name_terms[self.name_starts[position] as usize..self.name_starts[position + 1] as usize]
+        self.names.row(position)
+    }
+
+    /// Returns the terms of the parameters that a tool requires.
+    pub(crate) fn input_terms(&self, position: usize) -> &[u32] {
+        self.inputs.row(position)
+    }
+
+    /// Whether one of the values that a tool leaves to choose from is among `terms`.
+    pub(crate) fn has_choice(&self, position: usize, terms: &[u32]) -> bool {
+        let (start, end) = (self.choice_starts[position], self.choice_starts[position + 1]);
+        let is_said = |value: &[u32]| !value.is_empty() && value.iter().all(|term| terms.contains(term));
+        (start..end).any(|at| is_said(self.choices.row(at as usize)))
     }
 
     /// Returns the place of a tool among those that fit equally well.
@@ -191,9 +226,10 @@ struct Build {
     mentions: Vec<Mention>,
     /// How many tools mention each term.
     tools_with: Vec<u32>,
-    /// The terms of the names, tool after tool, and where each tool's begin.
-    name_terms: Vec<u32>,
-    name_starts: Vec<u32>,
+    names: Rows,
+    inputs: Rows,
+    choices: Rows,
+    choice_starts: Vec<u32>,
     /// The words in each field of each tool.
     lengths: Vec<[u32; FIELDS.len()]>,
     /// The words of the tool being read, kept to spare its allocation.
@@ -222,8 +258,8 @@ impl Build {
             read(5, &remark);
         }
 
-        self.name_starts.push(count(self.name_terms.len()));
         self.add_name(&tool.name);
+        self.add_inputs(tool);
         let mut length = [0; FIELDS.len()];
         words.sort_unstable();
         let tool = count(self.lengths.len());
@@ -244,20 +280,36 @@ impl Build {
     /// Keeps what a tool is named after: without its verb, and without abbreviations.
     fn add_name(&mut self, name: &str) {
         let lexicon = Lexicon::builtin();
-        let start = self.name_terms.len();
+        let mut terms = Vec::new();
         for word in identifier_words(name).map(str::to_lowercase) {
             if lexicon.verb(&word).is_none() {
-                let plain = lexicon.english(&word).unwrap_or(&word);
-                let mut terms = Vec::new();
-                each_term(plain, &mut |term| terms.push(self.intern(term)));
-                self.name_terms.extend(terms);
+                terms.extend(self.terms_of(lexicon.english(&word).unwrap_or(&word)));
             }
         }
-        if self.name_terms.len() == start {
-            let mut terms = Vec::new();
-            each_term(name, &mut |term| terms.push(self.intern(term)));
-            self.name_terms.extend(terms);
+        if terms.is_empty() {
+            terms = self.terms_of(name);
         }
+        self.names.push(&terms);
+    }
+
+    /// Keeps what the parameters are called that a tool requires, and what can be chosen.
+    fn add_inputs(&mut self, tool: &Tool) {
+        let required = tool.parameters.iter().filter(|it| it.required);
+        let mut terms: Vec<u32> = required.flat_map(|it| self.terms_of(&it.name)).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        self.inputs.push(&terms);
+        self.choice_starts.push(count(self.choices.ends.len()));
+        for value in choices(&tool.definition) {
+            let terms = self.terms_of(&value);
+            self.choices.push(&terms);
+        }
+    }
+
+    fn terms_of(&mut self, text: &str) -> Vec<u32> {
+        let mut terms = Vec::new();
+        each_term(text, &mut |term| terms.push(self.intern(term)));
+        terms
     }
 
     fn intern(&mut self, term: &str) -> u32 {
@@ -290,9 +342,9 @@ impl Build {
                 (mention.tool, rarities[mention.term as usize] * weigh(&mention.times, length, &usual));
             *place += 1;
         }
-        self.name_starts.push(count(self.name_terms.len()));
-        let (name_starts, name_terms) = (self.name_starts, self.name_terms);
-        Words { terms: self.terms, starts, postings, rarities, name_starts, name_terms, ranks }
+        self.choice_starts.push(count(self.choices.ends.len()));
+        let Self { terms, names, inputs, choices, choice_starts, .. } = self;
+        Words { terms, starts, postings, rarities, names, inputs, choices, choice_starts, ranks }
     }
 
     /// The median length of each field among the tools that have it: one huge text does not move it.

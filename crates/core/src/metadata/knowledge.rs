@@ -28,6 +28,13 @@ pub struct Facts {
     pub note: Option<Arc<Note>>,
 }
 
+impl Facts {
+    /// Returns what somebody wrote about how people ask for it.
+    pub fn phrasings(&self) -> impl Iterator<Item = &String> {
+        self.note.iter().flat_map(|note| note.examples.iter().chain(&note.use_cases))
+    }
+}
+
 impl Knowledge {
     /// Brings together what the library and a person's own files say about a catalog. `version` is that
     /// of a server, where it is known.

@@ -18,6 +18,8 @@ const KINDS: [Kind; 5] = [Kind::Url, Kind::Path, Kind::Number, Kind::Email, Kind
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
     held: [bool; KINDS.len()],
+    /// How many numbers it holds.
+    numbers: usize,
 }
 
 /// How a tool's parameters and a request's values fit.
@@ -27,10 +29,14 @@ pub(super) struct Fit {
     pub(super) taken: f32,
     /// How many required kinds nobody gave.
     pub(super) missing: f32,
+    /// How many more numbers the tool requires than the request holds, as a share of four.
+    pub(super) numbers: f32,
 }
 
 /// Looking further costs time and finds more of the same.
 const MAX_CHARS: usize = 4000;
+/// A tool that lacks more numbers than this lacks no more.
+const MAX_NUMBERS: usize = 4;
 
 impl Evidence {
     pub(super) fn of(task: &str) -> Self {
@@ -52,6 +58,8 @@ impl Evidence {
                 hold(Kind::Number);
             }
         }
+        let parts = task[..end].split(|c: char| !c.is_ascii_digit() && c != '.');
+        evidence.numbers = parts.filter(|part| part.contains(|c: char| c.is_ascii_digit())).count();
         evidence.held[Kind::Code as usize] =
             task.contains("```") || task.contains("=>") || task.contains("();");
         evidence
@@ -65,8 +73,11 @@ impl Evidence {
                 requires[kind as usize] |= parameter.required;
             }
         }
+        let is_number = |it: &&Parameter| it.required && matches!(it.kind.as_str(), "number" | "integer");
+        let lacks = tool.parameters.iter().filter(is_number).count().saturating_sub(self.numbers);
         let held = self.held.iter().filter(|held| **held).count().max(1) as f32;
-        let mut fit = Fit::default();
+        let numbers = lacks.min(MAX_NUMBERS) as f32 / MAX_NUMBERS as f32;
+        let mut fit = Fit { numbers, ..Fit::default() };
         for kind in KINDS {
             let is_held = self.held[kind as usize];
             if is_held && takes[kind as usize] {
@@ -114,5 +125,28 @@ fn needs(parameter: &Parameter) -> Option<Kind> {
         () if has(&["code", "script"]) => Some(Kind::Code),
         () if matches!(parameter.kind.as_str(), "number" | "integer") => Some(Kind::Number),
         () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::catalog::{Advertised, Bounds, Catalog};
+
+    #[test]
+    fn r13_a_tool_may_need_more_numbers_than_were_said() {
+        let definition = r#"{"name": "triangle", "inputSchema": {"required": ["a", "b", "c"], "properties":
+            {"a": {"type": "number"}, "b": {"type": "integer"}, "c": {"type": "number"}, "d": {"type": "number"}}}}"#;
+        let tools = vec![RawValue::from_string(definition.to_owned()).expect("JSON")];
+        let bounds = Bounds { tools: 10, name_chars: 100, description_chars: 2000, nesting: 20 };
+        let (catalog, _) = Catalog::gather([(Advertised { server: Arc::from("maths"), tools }, bounds)]);
+        let lacks = |task: &str| Evidence::of(task).fit(&catalog.tools()[0]).numbers;
+        assert_eq!(lacks("the area for sides 3, 4.5 and 5"), 0.0);
+        assert_eq!(lacks("the area for sides [3,4]"), 0.25);
+        assert_eq!(lacks("the area of a triangle."), 0.75);
     }
 }

@@ -32,6 +32,9 @@ pub enum Signal {
     Category,
     Taken,
     Missing,
+    Inputs,
+    Choices,
+    Numbers,
     Sense,
     SenseShare,
     PhraseSense,
@@ -49,7 +52,7 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal, in the order of [`Signals`].
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 34] = [
         Self::Words,
         Self::WordsShare,
         Self::WordsSum,
@@ -68,6 +71,9 @@ impl Signal {
         Self::Category,
         Self::Taken,
         Self::Missing,
+        Self::Inputs,
+        Self::Choices,
+        Self::Numbers,
         Self::Sense,
         Self::SenseShare,
         Self::PhraseSense,
@@ -104,6 +110,9 @@ impl Signal {
             Self::Category => "category",
             Self::Taken => "taken",
             Self::Missing => "missing",
+            Self::Inputs => "inputs",
+            Self::Choices => "choices",
+            Self::Numbers => "numbers",
             Self::Sense => "sense",
             Self::SenseShare => "sense-share",
             Self::PhraseSense => "phrase-sense",
@@ -141,6 +150,9 @@ impl Signal {
             Self::Category => "is about the same field",
             Self::Taken => "holds values that the tool takes",
             Self::Missing => "lacks values that the tool needs",
+            Self::Inputs => "says what the inputs are called that the tool needs",
+            Self::Choices => "says what can be chosen there",
+            Self::Numbers => "lacks numbers that the tool needs",
             Self::Sense => "means what the tool does",
             Self::SenseShare => "means it as much as of the best tool",
             Self::PhraseSense => "means what people say for this tool",
@@ -182,6 +194,8 @@ pub(super) struct Query {
     pub(super) coverage: f32,
     /// The share of its words, by what they tell, that the best tool has.
     pub(super) shared: f32,
+    /// Whether somebody wrote how people ask for some of the tools that may be meant.
+    pub(super) is_phrased: bool,
     /// Whether meanings are compared.
     pub(super) has_sense: bool,
     /// Whether it was read beside the texts of the likeliest tools.
@@ -268,6 +282,7 @@ pub(super) fn compare(
         is_foreign: f32::from(intent.language != Language::En),
         coverage: known as f32 / said.len().max(1) as f32,
         shared: scores.words.best / scores.words.whole.max(f32::MIN_POSITIVE),
+        is_phrased: tools.iter().any(|tool| index.knowledge.of(*tool).phrasings().next().is_some()),
         has_sense: sense.is_some(),
         is_read: false,
         terms: said.len(),
@@ -446,12 +461,9 @@ impl Scores<'_> {
             set(share, of_best);
         }
         set(Signal::WordsSum, self.words.scores[tool] / SUM_UNIT);
-        let name = index.words.name_terms(tool);
-        let weight =
-            |terms: &mut dyn Iterator<Item = u32>| terms.map(|term| index.words.rarity(term)).sum::<f32>();
-        let whole = weight(&mut name.iter().copied());
-        let said = weight(&mut name.iter().copied().filter(|term| self.terms.contains(term)));
-        set(Signal::Name, if whole > 0.0 { said / whole } else { 0.0 });
+        set(Signal::Name, self.said(index, index.words.name_terms(tool)));
+        set(Signal::Inputs, self.said(index, index.words.input_terms(tool)));
+        set(Signal::Choices, f32::from(index.words.has_choice(tool, &self.terms)));
         let named = self.named[index.names.server_of(tool)];
         set(Signal::Named, named);
         set(Signal::OtherNamed, (self.most_named - named).max(0.0));
@@ -467,11 +479,21 @@ impl Scores<'_> {
         let fit = self.evidence.fit(&catalog.tools()[tool]);
         set(Signal::Taken, fit.taken);
         set(Signal::Missing, fit.missing);
+        set(Signal::Numbers, fit.numbers);
         set(Signal::Available, f32::from(standing.is_up));
         set(Signal::Tier, f32::from(standing.tier.saturating_sub(1)));
         set(Signal::Recent, standing.recent);
         set(Signal::Liked, standing.liked);
         signals
+    }
+
+    /// The share of some terms that the request says, by what they tell.
+    fn said(&self, index: &Index, terms: &[u32]) -> f32 {
+        let weight = |counts: &dyn Fn(u32) -> bool| -> f32 {
+            terms.iter().filter(|term| counts(**term)).map(|term| index.words.rarity(*term)).sum()
+        };
+        let whole = weight(&|_| true);
+        if whole > 0.0 { weight(&|term| self.terms.contains(&term)) / whole } else { 0.0 }
     }
 }
 

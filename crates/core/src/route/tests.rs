@@ -67,6 +67,50 @@ impl Desk {
     }
 }
 
+/// The signals of each tool for a request, where two servers have tools of one name and one text.
+fn twins(schemas: [serde_json::Value; 2], task: &str) -> [Signals; 2] {
+    let advertised = ["north", "south"].into_iter().zip(schemas).map(|(server, schema)| {
+        let text = "Tells what the weather will be like";
+        let tool = serde_json::json!({"name": "forecast", "description": text, "inputSchema": schema});
+        let tools = vec![RawValue::from_string(tool.to_string()).expect("JSON")];
+        (Advertised { server: Arc::from(server), tools }, BOUNDS)
+    });
+    let (catalog, _) = Catalog::gather(advertised);
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
+    let (candidates, _) = compare(&index, &catalog, Request::in_words(task), &situation);
+    [0, 1].map(|tool| candidates.iter().find(|it| it.0 == tool).expect("both share words").1)
+}
+
+#[test]
+fn r13_what_tools_take_tells_those_of_one_text_apart() {
+    let chosen = |values: [&str; 2]| serde_json::json!({"properties": {"scale": {"enum": values}}});
+    let schemas = [chosen(["kelvin", "rankine"]), chosen(["celsius", "fahrenheit"])];
+    let of = |signals: [Signals; 2], signal: Signal| signals.map(|it| it[signal as usize]);
+    assert_eq!(of(twins(schemas, "the weather in fahrenheit"), Signal::Choices), [0.0, 1.0]);
+
+    let needs =
+        |name: &str| serde_json::json!({"properties": {name: {"type": "integer"}}, "required": [name]});
+    let signals = twins([needs("altitude"), needs("postcode")], "the weather for postcode 10115");
+    assert_eq!(of(signals, Signal::Inputs), [0.0, 1.0]);
+    assert_eq!(of(signals, Signal::Numbers), [0.0, 0.0]);
+    let signals = twins([needs("altitude"), serde_json::json!({})], "the weather tomorrow");
+    assert_eq!(of(signals, Signal::Numbers), [0.25, 0.0]);
+}
+
+#[test]
+fn r13_a_request_is_phrased_where_somebody_wrote_how_people_ask() {
+    let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
+    let gate = |desk: &Desk| {
+        compare(&desk.index, &desk.catalog, Request::in_words("search notes"), &situation).1
+            [Gate::Phrased as usize]
+    };
+    assert_eq!(gate(&Desk::of(&[("acme", "search_widgets", "Searches notes on widgets")])), 0.0);
+    let known = ["search_notes", "read_note", "create_note", "update_note", "tag_note", "list_notes"];
+    let known = known.map(|name| ("notes", name, "Works with notes"));
+    assert_eq!(gate(&Desk::of(&known)), 1.0);
+}
+
 #[test]
 fn r4_actions_are_read_from_verbs() {
     assert_eq!(Intent::of("Find notes about AI").action, Action::Search);

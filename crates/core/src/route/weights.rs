@@ -41,15 +41,18 @@ pub enum Gate {
     Length,
     /// One tool has most of its words.
     Shared,
+    /// Somebody wrote how people ask for some of the tools that may be meant; where nobody did, all signals of
+    /// meaning compare with the same text.
+    Phrased,
 }
 
 impl Gate {
     /// Every gate.
-    pub const ALL: [Self; 4] = [Self::Foreign, Self::Coverage, Self::Length, Self::Shared];
+    pub const ALL: [Self; 5] = [Self::Foreign, Self::Coverage, Self::Length, Self::Shared, Self::Phrased];
 }
 
 pub(super) fn gates(query: &Query) -> [f32; Gate::ALL.len()] {
-    [query.is_foreign, query.coverage, length(query), query.shared]
+    [query.is_foreign, query.coverage, length(query), query.shared, f32::from(query.is_phrased)]
 }
 
 /// How long a request is: 0 for none, 1 for about twenty terms.

@@ -32,6 +32,7 @@ const MAX_NAME_BYTES: usize = 128;
 /// More than this says nothing new, or is there to be found by everything.
 const MAX_REMARKS: usize = 24;
 const MAX_REMARK_CHARS: usize = 160;
+const MAX_VALUES: usize = 64;
 
 impl Parameter {
     /// Reads the parameters of an input schema, required ones first, each group in the schema's order.
@@ -67,14 +68,27 @@ impl Parameter {
 
 /// Returns what the definition of a tool says about its parameters, for searching.
 pub(crate) fn remarks(definition: &RawValue) -> Vec<String> {
-    let schema = Members::of(definition).and_then(|it| it.get("inputSchema")).and_then(Members::of);
-    let properties = schema.and_then(|it| it.get("properties")).and_then(Members::of);
-    let properties = properties.map(|it| it.0).unwrap_or_default();
-    let remark = |(_, property): (String, &RawValue)| -> Option<String> {
-        let remark = text(Members::of(property)?.get("description")?)?;
+    let remark = |property: Members| -> Option<String> {
+        let remark = text(property.get("description")?)?;
         Some(remark.chars().take(MAX_REMARK_CHARS).collect())
     };
-    properties.into_iter().take(MAX_REMARKS).filter_map(remark).collect()
+    properties(definition).into_iter().take(MAX_REMARKS).filter_map(remark).collect()
+}
+
+/// Returns the texts among which the definition of a tool leaves the choice, for all its parameters.
+pub(crate) fn choices(definition: &RawValue) -> Vec<String> {
+    let listed = |property: Members| -> Option<Vec<String>> {
+        let own = property.get("enum");
+        let each = || Members::of(property.get("items")?)?.get("enum");
+        Some(items(own.or_else(each)?, MAX_VALUES)?.into_iter().filter_map(text).collect())
+    };
+    properties(definition).into_iter().take(MAX_REMARKS).filter_map(listed).flatten().collect()
+}
+
+fn properties(definition: &RawValue) -> Vec<Members<'_>> {
+    let schema = Members::of(definition).and_then(|it| it.get("inputSchema")).and_then(Members::of);
+    let properties = schema.and_then(|it| it.get("properties")).and_then(Members::of);
+    properties.map(|it| it.0).unwrap_or_default().into_iter().filter_map(|it| Members::of(it.1)).collect()
 }
 
 fn is_showable(name: &str) -> bool {
@@ -271,6 +285,20 @@ mod tests {
             summary(&format!(r#"{{"properties":{{"a":{deep}}}}}"#)),
             "a array of array of array of array"
         );
+    }
+
+    #[test]
+    fn what_can_be_chosen_is_read() {
+        let definition = r#"{"inputSchema": {"properties": {
+            "unit": {"enum": ["celsius", "fahrenheit", 3, null]},
+            "days": {"type": "array", "items": {"enum": ["monday"]}},
+            "free": {"type": "string", "description": "anything"},
+            "broken": {"enum": "no list"}, "none": true}}}"#;
+        let definition = RawValue::from_string(definition.to_owned()).expect("JSON");
+        assert_eq!(choices(&definition), ["celsius", "fahrenheit", "monday"]);
+        assert_eq!(remarks(&definition), ["anything"]);
+        let nothing = RawValue::from_string("[]".to_owned()).expect("JSON");
+        assert!(choices(&nothing).is_empty());
     }
 
     proptest! {
