@@ -245,6 +245,9 @@ mod tests {
             let names: Vec<&str> =
                 chosen.iter().map(|it| catalog.tools()[it.unwrap().position].id.as_str()).collect();
             assert_eq!(names, expected);
+            // Alone, the second step could mean the tool of either server.
+            let (alone, beside) = (decisions[1].confidence, chosen[1].unwrap().confidence);
+            assert!(beside > alone, "{task}: {alone} alone, {beside} in company");
         }
     }
 }
