@@ -174,6 +174,7 @@ impl Toolset {
         self.skills.push(Arc::clone(name));
         why.push(match tools.len() {
             0 => format!("the skill `{name}` came, with instructions and no tools"),
+            1 => format!("the skill `{name}` came, with one tool"),
             count => format!("the skill `{name}` came, with {count} tools"),
         });
         self.settle(stock, &[], &[], &mut why);

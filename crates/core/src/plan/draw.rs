@@ -71,8 +71,15 @@ pub fn draw(name: &str, duties: &[Duty<'_>]) -> Result<Plan, Gap> {
         step.undo = undo::undo(duty, &step);
         steps.push(step);
     }
-    let shown: String = name.chars().take(NAME_CHARS).collect();
-    Ok(Plan::new(shown, steps).expect("steps use only those before them, and their names are their own"))
+    Ok(Plan::new(in_short(name), steps)
+        .expect("steps use only those before them, and their names are their own"))
+}
+
+/// Cuts a long task between two words.
+fn in_short(task: &str) -> String {
+    let Some((cut, _)) = task.char_indices().nth(NAME_CHARS) else { return task.to_owned() };
+    let end = task[..cut].rfind(char::is_whitespace).unwrap_or(cut);
+    format!("{}…", task[..end].trim_end())
 }
 
 /// How often a call that only reads is tried again.

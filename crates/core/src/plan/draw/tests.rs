@@ -214,3 +214,16 @@ fn r9_what_only_a_description_asks_for_is_asked_for_before_anything_runs() {
     assert_eq!(gap(json!({"output_format": "html"})), "contents");
     assert_eq!(gap(json!({"output_format": "docx", "contents": "x"})), "output_file");
 }
+
+#[test]
+fn r9_a_plan_of_a_long_task_is_called_by_its_first_words() {
+    let tools = ["vault__search_notes", "vault__read_note"];
+    let said = "Find notes about everything that we said of the new house, then read the note old.md";
+    let plan = drawn(said, &tools, &json!([{"query": "house"}, {"path": "old.md"}])).unwrap();
+    assert!(
+        plan.render().starts_with("Find notes about everything that we said of the new house,…: 2 steps")
+    );
+    let unbroken = "x".repeat(NAME_CHARS + 1);
+    assert_eq!(in_short(&unbroken), format!("{}…", &unbroken[1..]));
+    assert_eq!(in_short(&unbroken[1..]), unbroken[1..]);
+}
