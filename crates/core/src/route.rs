@@ -243,7 +243,7 @@ fn contradicted(catalog: &Catalog, task: &str, comparison: &Comparison, counts: 
     let mut scores = weights::scores(comparison, counts);
     let Some(wanted) = contrary::wanted(task) else { return scores };
     for (score, position) in scores.iter_mut().zip(&comparison.tools) {
-        if contrary::made(&catalog.tools()[*position].name).is_some_and(|made| made != wanted) {
+        if contrary::makes_another(&catalog.tools()[*position], wanted) {
             *score -= CONTRARY;
         }
     }
