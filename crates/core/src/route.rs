@@ -27,6 +27,7 @@ pub use question::Inquiry;
 pub use signals::{Signal, Signals};
 pub use weights::{Gate, Table, Weights};
 
+use contrary::Formats;
 use signals::Comparison;
 
 /// A request and what it may use.
@@ -241,9 +242,9 @@ const CONTRARY: f32 = 6.0;
 
 fn contradicted(catalog: &Catalog, task: &str, comparison: &Comparison, counts: &Signals) -> Vec<f32> {
     let mut scores = weights::scores(comparison, counts);
-    let Some(wanted) = contrary::wanted(task) else { return scores };
+    let Some(formats) = Formats::wanted(task) else { return scores };
     for (score, position) in scores.iter_mut().zip(&comparison.tools) {
-        if contrary::makes_another(&catalog.tools()[*position], wanted) {
+        if formats.are_against(&catalog.tools()[*position]) {
             *score -= CONTRARY;
         }
     }

@@ -19,7 +19,9 @@ pub(crate) const START: Duration = Duration::from_secs(120);
 pub(crate) fn real(name: &str, args: &[&str]) -> Value {
     let command = servers::command(name, args);
     let args: Vec<String> = command.get_args().map(|it| it.to_string_lossy().into_owned()).collect();
-    json!({"command": command.get_program().to_string_lossy(), "args": args})
+    // Interpreted servers need a while on a busy machine.
+    let limits = json!({"startMs": 60_000, "callMs": 60_000});
+    json!({"command": command.get_program().to_string_lossy(), "args": args, "limits": limits})
 }
 
 /// Whether the real servers are installed; says so where they are not.

@@ -10,6 +10,7 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 use testkit::{Listening, servers, wait_for, wait_until};
 
+use crate::fleet::real;
 use crate::scripted::{OverHttp, in_session, json_response};
 use crate::yard::{SOON, Yard, good, listed, named, text};
 
@@ -216,16 +217,16 @@ async fn real_servers_are_listed_and_called_behind_one_hub() {
     };
     git(&["init", "--quiet"]);
     let path = folder.path().to_str().unwrap().to_owned();
-    let mut memory = server("memory", &[]);
+    let mut memory = real("memory", &[]);
     memory["env"] = json!({"MEMORY_FILE_PATH": folder.path().join("memory.json")});
     let yard = Yard::of(json!({
-        "everything": server("everything", &[]),
-        "filesystem": server("filesystem", &[&path]),
+        "everything": real("everything", &[]),
+        "filesystem": real("filesystem", &[&path]),
         "memory": memory,
-        "obsidian": server("obsidian", &[&path]),
-        "time": server("time", &["--local-timezone", "UTC"]),
-        "git": server("git", &[]),
-        "calculator": server("calculator", &[]),
+        "obsidian": real("obsidian", &[&path]),
+        "time": real("time", &["--local-timezone", "UTC"]),
+        "git": real("git", &[]),
+        "calculator": real("calculator", &[]),
         "good": good(&[])
     }));
     let yard = yard.keep(folder).learnt().await;
@@ -249,13 +250,6 @@ async fn real_servers_are_listed_and_called_behind_one_hub() {
     }
     let tools = client.tools().await.unwrap();
     assert!(tools.iter().all(|tool| named(tool).len() <= 60));
-}
-
-fn server(name: &str, args: &[&str]) -> Value {
-    let command = servers::command(name, args);
-    let args: Vec<_> = command.get_args().map(|it| it.to_str().unwrap()).collect();
-    // Interpreted servers need a while on a busy machine.
-    json!({"command": command.get_program().to_str(), "args": args, "limits": {"startMs": 60_000, "callMs": 30_000}})
 }
 
 /// A program that is killed at the end.

@@ -11,34 +11,71 @@ const INTO: [&str; 12] =
 /// Words that may stand between, such as an article.
 const BETWEEN: usize = 2;
 
-/// Returns the format that a request wants something to have, by the last file or format that it names behind a word
-/// such as `to`.
-pub(super) fn wanted(task: &str) -> Option<&'static str> {
-    let said: Vec<&str> = task
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '.'))
-        .collect();
-    let is_into = |word: &str| INTO.contains(&word.to_lowercase().as_str());
-    let named = |word: &&str| {
-        let word = word.trim_end_matches('.');
-        let bare = word.trim_start_matches('.');
-        split_ending(word).map_or_else(|| file_format(bare), |(_, ending)| file_format(ending))
-    };
-    let behind = |at: usize| said[at + 1..].iter().take(BETWEEN + 1).find_map(named);
-    (0..said.len()).rev().filter(|at| is_into(said[*at])).find_map(behind)
+/// Formats of what documents hold: a file of one is often put into something, and is not what is made.
+const HELD: [&str; 8] = ["png", "jpg", "gif", "svg", "webp", "mp3", "wav", "mp4"];
+
+/// The formats that a request names.
+pub(super) struct Formats {
+    /// Every one that it names.
+    named: Vec<&'static str>,
+    /// The one that it wants something to have.
+    wanted: &'static str,
+    /// Whether it names a document for that.
+    is_document: bool,
 }
 
-/// Whether a tool makes files of another format: its name says so, or it changes something, its server is named after
-/// another format, and it says nothing of the one that is wanted.
-pub(super) fn makes_another(tool: &Tool, wanted: &str) -> bool {
-    if let Some(made) = made(&tool.name) {
-        return made != wanted;
+impl Formats {
+    /// Reads a request that wants something in a format: that of the last file or format that it names behind a word
+    /// such as `to`.
+    pub(super) fn wanted(task: &str) -> Option<Self> {
+        let said: Vec<&str> = task
+            .split_whitespace()
+            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '.'))
+            .collect();
+        let is_into = |word: &str| INTO.contains(&word.to_lowercase().as_str());
+        let behind = |at: usize| {
+            said[at + 1..]
+                .iter()
+                .take(BETWEEN + 1)
+                .find_map(|word| Some((named(word)?, ending(word).is_some())))
+        };
+        let (wanted, is_file) = (0..said.len()).rev().filter(|at| is_into(said[*at])).find_map(behind)?;
+        Some(Self {
+            named: said.iter().filter_map(|word| named(word)).collect(),
+            wanted,
+            is_document: is_file && !HELD.contains(&wanted),
+        })
     }
-    // Text is in files of any format.
-    let names = |word: &str| word == wanted || wanted != "txt" && file_format(word) == Some(wanted);
-    let says = |text: &str| words(text).any(|word| names(&word.to_lowercase()));
-    let is_for_another = words(&tool.server).filter_map(file_format).any(|it| it != wanted && it != "txt");
-    tool.effect != Effect::Read && is_for_another && !says(&tool.server) && !says(tool.definition.get())
+
+    /// Whether a tool makes files of another format than the one that is wanted: its name says so, or a document
+    /// is wanted, it changes something, its server is named after a format that the request does not name, and it says
+    /// nothing of the one that is wanted.
+    pub(super) fn are_against(&self, tool: &Tool) -> bool {
+        if let Some(made) = made(&tool.name) {
+            return made != self.wanted;
+        }
+        if !self.is_document || tool.effect == Effect::Read {
+            return false;
+        }
+        // Text is in files of any format.
+        let is_wanted = |word: &str| {
+            word == self.wanted || self.wanted != "txt" && file_format(word) == Some(self.wanted)
+        };
+        let says = |text: &str| words(text).any(|word| is_wanted(&word.to_lowercase()));
+        let is_for_another =
+            words(&tool.server).filter_map(file_format).any(|it| it != "txt" && !self.named.contains(&it));
+        is_for_another && !says(&tool.server) && !says(tool.definition.get())
+    }
+}
+
+/// Returns the format that a word of a request names, as a file of it or by its name.
+fn named(word: &str) -> Option<&'static str> {
+    file_format(ending(word).unwrap_or_else(|| word.trim_matches('.')))
+}
+
+/// Returns the ending of the file that a word names.
+fn ending(word: &str) -> Option<&str> {
+    split_ending(word.trim_end_matches('.')).map(|(_, ending)| ending)
 }
 
 /// Returns the format that a tool makes, where its name says so, as `convert_to_pdf` does.
@@ -69,7 +106,7 @@ mod tests {
             ("convert 5 miles to km", None),
             ("send it to Anna", None),
         ] {
-            assert_eq!(wanted(task), format, "{task}");
+            assert_eq!(Formats::wanted(task).map(|it| it.wanted), format, "{task}");
         }
         assert_eq!(made("convert_to_pdf"), Some("pdf"));
         assert_eq!(made("docxToPdf"), Some("pdf"));
@@ -89,19 +126,24 @@ mod tests {
             assert!(problems.is_empty(), "{problems:?}");
             catalog.tools()[0].clone()
         };
-        for (server, name, description, wanted, expected) in [
-            ("word", "add_paragraph", "Add a paragraph of text", "txt", true),
-            ("word", "add_paragraph", "Add a paragraph of text", "docx", false),
-            ("word", "get_text", "Get the text", "txt", false),
-            ("word", "save_copy", "Save as docx or txt", "txt", false),
-            ("excel", "export_sheet", "Write a sheet into a CSV file", "csv", false),
-            ("excel", "export_sheet", "Write a sheet into a CSV file", "json", true),
-            ("filesystem", "write_file", "Write a file", "txt", false),
-            ("text", "write_file", "Write a file", "md", false),
-            ("pdf", "convert_to_docx", "Convert", "docx", false),
+        for (server, name, description, task, expected) in [
+            ("word", "add_paragraph", "Add a paragraph of text", "write it to a.txt", true),
+            ("word", "add_paragraph", "Add a paragraph of text", "write it to a.docx", false),
+            ("word", "add_paragraph", "Add a paragraph of text", "write a.docx to a.txt", false),
+            ("word", "get_text", "Get the text", "write it to a.txt", false),
+            ("word", "save_copy", "Save as docx or txt", "write it to a.txt", false),
+            ("excel", "export_sheet", "Write a sheet into a CSV file", "save it as a.csv", false),
+            ("excel", "export_sheet", "Write a sheet into a CSV file", "save it as a.json", true),
+            ("excel", "export_sheet", "Write a sheet into a CSV file", "save it as json", false),
+            ("excel", "export_sheet", "Write a sheet into a CSV file", "save the Excel as a.json", false),
+            ("word", "add_picture", "Add a picture", "add to the end a.png", false),
+            ("filesystem", "write_file", "Write a file", "write it to a.txt", false),
+            ("text", "write_file", "Write a file", "write it to a.md", false),
+            ("pdf", "convert_to_docx", "Convert", "turn it into a.docx", false),
         ] {
             let tool = tool(server, name, description);
-            assert_eq!(makes_another(&tool, wanted), expected, "{server} {name}, {wanted}");
+            let formats = Formats::wanted(task).unwrap();
+            assert_eq!(formats.are_against(&tool), expected, "{server} {name}: {task}");
         }
     }
 }
