@@ -46,9 +46,10 @@ With --json: {\"sets\": [{\"name\", \"tools\", \"queries\", \"top1\", \"recall5\
 
 --arguments fills in the tool of each request that has one right call. exact: every argument of that call
 is right and nothing else is sent. invented: of everything sent, what the call does not have and is no
-default. An argument is right when case, space, and the form of numbers and dates alone are different, or
-when the set lists it. Dates in words are read as on Tuesday 2026-11-17. With --json each set has
-\"arguments\": {\"calls\", \"valid\", \"exact\", \"argument_recall\", \"argument_precision\", \"invented\"}")]
+default. repeated: requests that would become several calls. An argument is right when case, space, and the form of numbers
+and dates alone are different, or when the set lists it. Dates in words are read as on Tuesday 2026-11-17. With --json each set has
+\"arguments\": {\"calls\", \"valid\", \"exact\", \"argument_recall\", \"argument_precision\", \"invented\",
+\"repeated\"}")]
 pub(crate) struct Eval {
     /// Sets and fleets [default: ../shared/eval ../shared/fleet]
     #[arg(value_name = "FOLDER")]

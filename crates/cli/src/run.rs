@@ -143,8 +143,9 @@ pub(crate) fn over(common: &Common, id: &str, report: &Report) -> Result<(), Fai
 fn found(report: &Report) -> Option<String> {
     let last = report.accounts.last().filter(|it| it.effect == Effect::Read)?;
     let result = report.outputs.get(&last.step).filter(|_| report.ending == Ending::Completed)?;
-    let text = result.get("content").unwrap_or(result);
-    let text = text.as_str().map_or_else(|| format!("{result:#}"), str::to_owned);
+    let text = |result: &Value| result.get("content").unwrap_or(result).as_str().map(str::to_owned);
+    let texts = || Some(result.as_array()?.iter().map(text).collect::<Option<Vec<_>>>()?.join("\n"));
+    let text = text(result).or_else(texts).unwrap_or_else(|| format!("{result:#}"));
     Some(clean(&text).into_owned())
 }
 

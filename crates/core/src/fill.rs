@@ -20,6 +20,7 @@ mod need; //      what is needed beside what is required
 mod page; //      a request, read
 mod quantity; //  numbers
 mod result; //    values of earlier results
+mod series; //    values beside the one that was filled in
 mod sign; //      values that show themselves
 mod token; //     the pieces of a text
 mod weights; //   how much each feature counts
@@ -36,6 +37,7 @@ pub use ballot::{Ballot, ballots};
 pub use check::is_of_type;
 pub use form::{Field, Form};
 pub use result::{Discovery, Which, each_of_result, from_result};
+pub use series::{Series, may_list, series};
 pub use weights::Scales;
 
 use ballot::Elected;

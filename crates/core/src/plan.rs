@@ -14,6 +14,7 @@ mod render;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::tool::{Effect, ToolId};
@@ -22,7 +23,7 @@ pub use crate::fill::Which;
 pub use check::Flaw;
 pub use choose::{Choice, Splitting, choose, settle, spoken};
 pub(crate) use draw::is_content;
-pub use draw::{Duty, Gap, draw, inverse};
+pub use draw::{Duty, Gap, draw, inverse, repetition};
 pub use input::{Condition, Input, Sought, Test};
 pub use path::{BadPath, Path, Segment};
 
@@ -153,9 +154,7 @@ impl Plan {
             // Elements of a step with an effect run one after the other.
             let count = match &step.each {
                 Some(Input::List(items)) if step.effect != Effect::Read => items.len(),
-                Some(Input::Literal(serde_json::Value::Array(items))) if step.effect != Effect::Read => {
-                    items.len()
-                }
+                Some(Input::Literal(Value::Array(items))) if step.effect != Effect::Read => items.len(),
                 Some(_) | None => 1,
             };
             let takes = step.estimate_ms.saturating_mul(u64::try_from(count).unwrap_or(u64::MAX));
@@ -203,6 +202,18 @@ impl Step {
             undo: None,
             estimate_ms: 0,
         }
+    }
+
+    /// Names the results of a step that ran for each of several known things after those.
+    pub fn labelled(&self, results: &Value) -> Option<Map<String, Value>> {
+        let Some(Input::Literal(Value::Array(things))) = &self.each else { return None };
+        let results = results.as_array().filter(|results| results.len() == things.len())?;
+        let name = |thing: &Value| match thing {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        things.iter().zip(results).map(|(thing, result)| Some((name(thing)?, result.clone()))).collect()
     }
 
     /// Returns the names of the steps that must be over before this one, each once, in order of mention.

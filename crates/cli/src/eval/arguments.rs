@@ -5,6 +5,8 @@ use std::path::Path;
 use jiff::civil::date;
 use serde_json::{Map, Value, json};
 use toolyard_core::fill::{Form, Now, Wish, alike, fill};
+use toolyard_core::plan::repetition;
+use toolyard_core::tool::Effect;
 
 use super::sets::{self, Call, Case, Collection};
 use crate::args::Common;
@@ -24,6 +26,8 @@ pub(super) struct Arguments {
     right: usize,
     /// Arguments that were sent though the right call does not have them.
     invented: usize,
+    /// Requests for one call that would become several.
+    repeated: usize,
 }
 
 /// Fills in the tool of every request of a set that has one right call.
@@ -65,9 +69,11 @@ impl Arguments {
         self.wanted += wanted;
         self.right += right;
         self.invented += invented;
+        // What only reads is repeated most readily.
+        self.repeated += usize::from(repetition(&form, Effect::Read, &wish, &filling).is_some());
     }
 
-    fn shares(&self) -> [f64; 5] {
+    fn shares(&self) -> [f64; 6] {
         let share = |count: usize, of: usize| if of == 0 { 1.0 } else { count as f64 / of as f64 };
         [
             share(self.valid, self.calls),
@@ -75,6 +81,7 @@ impl Arguments {
             share(self.right.min(self.wanted), self.wanted),
             share(self.right, self.sent),
             if self.sent == 0 { 0.0 } else { self.invented as f64 / self.sent as f64 },
+            self.repeated as f64 / self.calls.max(1) as f64,
         ]
     }
 }
@@ -127,7 +134,7 @@ pub(super) fn report(common: &Common, all: &[Arguments]) -> Result<(), Failure> 
         return Err(Failure::usage("no request of these sets has one right call with its arguments"));
     }
     let mean = |at: usize| measured.iter().map(|it| it.shares()[at]).sum::<f64>() / measured.len() as f64;
-    let mean: [f64; 5] = std::array::from_fn(mean);
+    let mean: [f64; 6] = std::array::from_fn(mean);
     let calls = measured.iter().map(|it| it.calls).sum();
     if common.json {
         let sets: Vec<Value> = measured
@@ -136,8 +143,8 @@ pub(super) fn report(common: &Common, all: &[Arguments]) -> Result<(), Failure> 
             .collect();
         return Ok(output::json(&json!({ "sets": sets, "macro": { "arguments": shown(calls, mean) } }))?);
     }
-    let header = &["set", "calls", "valid", "exact", "recall", "precision", "invented"];
-    let row = |name: &str, calls: usize, shares: [f64; 5]| {
+    let header = &["set", "calls", "valid", "exact", "recall", "precision", "invented", "repeated"];
+    let row = |name: &str, calls: usize, shares: [f64; 6]| {
         let mut row = vec![Cell::new(name), Cell::new(calls)];
         row.extend(shares.map(|share| Cell::new(format!("{share:.3}"))));
         row
@@ -147,11 +154,11 @@ pub(super) fn report(common: &Common, all: &[Arguments]) -> Result<(), Failure> 
     Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
 }
 
-fn shown(calls: usize, shares: [f64; 5]) -> Value {
-    let [valid, exact, recall, precision, invented] =
+fn shown(calls: usize, shares: [f64; 6]) -> Value {
+    let [valid, exact, recall, precision, invented, repeated] =
         shares.map(|share| (share * 10_000.0).round() / 10_000.0);
     json!({
         "calls": calls, "valid": valid, "exact": exact, "argument_recall": recall,
-        "argument_precision": precision, "invented": invented,
+        "argument_precision": precision, "invented": invented, "repeated": repeated,
     })
 }

@@ -252,6 +252,26 @@ async fn r8_a_server_that_never_came_up_is_named() {
 }
 
 #[tokio::test]
+async fn r9_a_tool_that_takes_one_value_is_called_for_each_that_is_listed() {
+    let yard = Yard::of(json!({"time": {"builtin": "time"}})).learnt().await;
+    let client = session(&yard).await;
+    for task in
+        ["What time is it in Tokyo and in London?", "For each of Tokyo and London, tell me the current time"]
+    {
+        let answer = route(&client, json!({"task": task})).await;
+        assert_eq!(answer["executedTools"], json!(["time__current_time"]), "{task}: {answer}");
+        for (city, zone) in [("Tokyo", "Asia/Tokyo"), ("London", "Europe/London")] {
+            assert_eq!(answer["result"]["time"][city]["zone"], zone, "{task}: {answer}");
+        }
+    }
+    let one =
+        json!({"task": "What time is it in Tokyo and in London?", "options": {"allowMultiTool": false}});
+    let answer = route(&client, one).await;
+    assert_eq!(answer["executedTools"], json!(["time__current_time"]), "{answer}");
+    assert!(answer["result"]["time"].get("Tokyo").is_none(), "one call was asked for: {answer}");
+}
+
+#[tokio::test]
 async fn r7_a_task_that_nothing_fits_is_declined() {
     let yard = Yard::of(json!({"time": {"builtin": "time"}})).learnt().await;
     let client = session(&yard).await;

@@ -198,7 +198,7 @@ impl<'a> Page<'a> {
 
     /// Lists such as `a, b and c`, with every likely beginning and end.
     fn series(&self) -> Vec<Vec<Range<usize>>> {
-        let parting: Vec<Range<usize>> = self.partings();
+        let parting: Vec<Range<usize>> = partings(&self.tokens);
         let mut lists = Vec::new();
         for first in 0..parting.len() {
             let mut items: Vec<Range<usize>> = Vec::new();
@@ -233,26 +233,6 @@ impl<'a> Page<'a> {
         lists
     }
 
-    /// What parts the items of lists: commas, `and`, or both.
-    fn partings(&self) -> Vec<Range<usize>> {
-        let is_one = |at: usize| {
-            let word = self.tokens[at].lower.as_str();
-            [
-                ",", ";", "and", "or", "&", "+", "und", "oder", "et", "ou", "y", "e", "o", "en", "и", "i",
-                "ve", "、", "，", "と", "和",
-            ]
-            .contains(&word)
-        };
-        let mut partings: Vec<Range<usize>> = Vec::new();
-        for at in (0..self.tokens.len()).filter(|at| is_one(*at)) {
-            match partings.last_mut() {
-                Some(last) if last.end == at => last.end = at + 1,
-                _ => partings.push(at..at + 1),
-            }
-        }
-        partings
-    }
-
     fn trimmed(&self, mut item: Range<usize>) -> Range<usize> {
         while !item.is_empty() && !self.is_edge(item.start) {
             item.start += 1;
@@ -262,6 +242,28 @@ impl<'a> Page<'a> {
         }
         item
     }
+}
+
+/// Whether a text may list several things.
+pub(super) fn may_list(text: &str) -> bool {
+    !partings(&tokens(text)).is_empty()
+}
+
+/// What parts the items of lists: commas, `and`, or both.
+fn partings(tokens: &[Token]) -> Vec<Range<usize>> {
+    const PARTING: [&str; 21] = [
+        ",", ";", "and", "or", "&", "+", "und", "oder", "et", "ou", "y", "e", "o", "en", "и", "i", "ve",
+        "、", "，", "と", "和",
+    ];
+    let is_one = |at: &usize| PARTING.contains(&tokens[*at].lower.as_str());
+    let mut partings: Vec<Range<usize>> = Vec::new();
+    for at in (0..tokens.len()).filter(is_one) {
+        match partings.last_mut() {
+            Some(last) if last.end == at => last.end = at + 1,
+            _ => partings.push(at..at + 1),
+        }
+    }
+    partings
 }
 
 fn role(token: &Token, language: Language) -> Role {

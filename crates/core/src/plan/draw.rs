@@ -6,6 +6,7 @@
 mod bind;
 mod name;
 mod need;
+mod repeat;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::task::Clause;
 use crate::tool::{Effect, Tool, ToolId};
 
 pub(crate) use bind::is_content;
+pub use repeat::repetition;
 pub use undo::inverse;
 
 /// A request, and the tool that is chosen for it.

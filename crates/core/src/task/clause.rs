@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 use super::joint::{Joint, Joints};
 use super::piece::{Piece, pieces};
 use crate::lexicon::{Language, Reading};
@@ -32,8 +34,15 @@ pub struct Clause {
 pub enum Each {
     /// For everything that an earlier request found.
     Found,
-    /// For these.
+    /// For these, which its words do not have.
     Listed(Vec<String>),
+    /// For these values of a parameter, which its words list.
+    Values {
+        /// The parameter.
+        parameter: String,
+        /// Its values.
+        values: Vec<Value>,
+    },
 }
 
 /// Requests of one task; more is a document.

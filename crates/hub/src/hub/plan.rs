@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use toolyard_core::fill::{self, Argument, Form, Missing, Now, Wish};
 use toolyard_core::plan::{self, Choice, Duty, Input, Plan, Splitting, Step};
-use toolyard_core::route::{Candidate, Decision, Intent};
+use toolyard_core::route::{Candidate, Decision, Intent, Verdict};
 use toolyard_core::task::{Clause, Each, StandIn, clauses, stand_ins};
 use toolyard_core::tool::{Effect, Tool};
 
@@ -88,15 +88,18 @@ impl Hub {
         let task = errand.wanted.task;
         let cut = clauses(task);
         let is_several = |cut: &[Clause]| cut.len() > 1 || cut.iter().any(|it| it.each.is_some());
-        if !self.config().routing.enable_multi_tool || !is_several(&cut) {
+        if !self.config().routing.enable_multi_tool {
             return Planned::Whole;
+        }
+        if !is_several(&cut) {
+            return self.repeat(snapshot, errand, cut).await;
         }
         let whole = self.decide(snapshot, &errand.wanted).await;
         let alone = self.decide_each(snapshot, errand, &cut).await;
         let seen: Vec<&Decision> = alone.iter().map(AsRef::as_ref).collect();
         let settled = plan::settle(task, cut, (&seen, &whole), errand.splitting);
         if !is_several(&settled) {
-            return Planned::Whole;
+            return self.repeat(snapshot, errand, settled).await;
         }
         let decisions = self.decide_each(snapshot, errand, &settled).await;
         let seen: Vec<&Decision> = decisions.iter().map(AsRef::as_ref).collect();
@@ -110,6 +113,7 @@ impl Hub {
         let least = weakest.map_or(0.0, |at| sureness(chosen[at]));
         match chosen.iter().copied().collect::<Option<Vec<Choice>>>() {
             Some(choices) if least >= WEAKEST * threshold && together(&choices) >= threshold => {
+                let settled = repeated(snapshot, errand, settled, &choices);
                 self.draw(snapshot, errand, &settled, &choices).await
             }
             _ => {
@@ -117,6 +121,22 @@ impl Hub {
                 let (words, decision) = (settled[at].words.clone(), Arc::clone(&decisions[at]));
                 Planned::Unsure(Doubt { words, decision, confidence: least })
             }
+        }
+    }
+
+    /// Plans one request whose words list values for a tool that takes one at a time.
+    async fn repeat(&self, snapshot: &Snapshot, errand: &Errand<'_>, whole: Vec<Clause>) -> Planned {
+        if !fill::may_list(errand.wanted.task) {
+            return Planned::Whole;
+        }
+        let decision = self.decide(snapshot, &errand.wanted).await;
+        let first = decision.candidates.first().filter(|_| decision.verdict == Verdict::Act);
+        let Some(first) = first else { return Planned::Whole };
+        let choices = [Choice { position: first.position, confidence: decision.confidence }];
+        let clauses = repeated(snapshot, errand, whole, &choices);
+        match clauses.iter().any(|it| it.each.is_some()) {
+            true => self.draw(snapshot, errand, &clauses, &choices).await,
+            false => Planned::Whole,
         }
     }
 
@@ -184,7 +204,7 @@ impl Hub {
             };
             let gap = match drawn {
                 Ok(plan) => {
-                    let is_one = |(clause, _): &(&Clause, _)| means_one(clause);
+                    let is_one = |(clause, _): &(&Clause, _)| clause.each.is_none() && means_one(clause);
                     let steps = clauses.iter().zip(plan.steps()).filter(is_one);
                     let single = steps.map(|(_, step)| step.name.clone()).collect();
                     let found = found(&plan, &fillings);
@@ -281,13 +301,35 @@ fn filling(errand: &Errand<'_>, clause: &Clause, form: &Form, now: Now) -> fill:
     fill::fill(form, &Wish { task: &words, given: &given, earlier, now })
 }
 
+/// Repeats the requests whose words list values for a tool that takes one at a time.
+fn repeated(
+    snapshot: &Snapshot,
+    errand: &Errand<'_>,
+    clauses: Vec<Clause>,
+    choices: &[Choice],
+) -> Vec<Clause> {
+    let now = now();
+    let repeat = |(clause, choice): (Clause, &Choice)| {
+        if clause.each.is_some() || !fill::may_list(&clause.words) {
+            return clause;
+        }
+        let form = Form::of(&snapshot.catalog.tools()[choice.position]);
+        let effect = snapshot.index().knowledge.of(choice.position).effect;
+        let (words, given) = said(errand, &clause, &form);
+        let wish = Wish { task: &words, given: &given, earlier: &[], now };
+        let each = plan::repetition(&form, effect, &wish, &fill::fill(&form, &wish));
+        Clause { each, ..clause }
+    };
+    clauses.into_iter().zip(choices).map(repeat).collect()
+}
+
 /// Returns what one request says, and what the caller gave for its tool.
 fn said(errand: &Errand<'_>, clause: &Clause, form: &Form) -> (String, Map<String, Value>) {
     let given = errand.given.iter().filter(|(name, _)| form.schema_of(name).is_some());
     // Where the listed things belong shows when one of them stands in the words.
     let words = match &clause.each {
         Some(Each::Listed(items)) => format!("{} {}", clause.words, items.first().map_or("", String::as_str)),
-        Some(Each::Found) | None => clause.words.clone(),
+        Some(Each::Found | Each::Values { .. }) | None => clause.words.clone(),
     };
     (words, given.map(|(name, value)| (name.clone(), value.clone())).collect())
 }

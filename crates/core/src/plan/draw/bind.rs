@@ -57,8 +57,13 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
             bound.set(&argument.name, argument.value.clone());
         }
     }
-    if let Some(Each::Listed(items)) = &duty.clause.each {
-        list(duty, items, (earlier, steps), &mut bound);
+    match &duty.clause.each {
+        Some(Each::Listed(items)) => list(duty, items, (earlier, steps), &mut bound),
+        Some(Each::Values { parameter, values }) => {
+            bound.arguments.insert(parameter.clone(), Input::Item(Path::default()));
+            bound.each = Some(Input::Literal(json!(values)));
+        }
+        Some(Each::Found) | None => {}
     }
     let source = source(duty, &refers, earlier);
     let binder =
@@ -116,7 +121,12 @@ fn list(duty: &Duty<'_>, items: &[String], (earlier, steps): (&[Duty<'_>], &[Ste
         steps.iter().any(|step| step.arguments.iter().any(is_same))
     };
     let is_new = |name: &&str| carried(name, duty, (earlier, steps)).is_none();
+    let is_free = |field: &&Field| !bound.arguments.contains_key(field.parameter()) && field.path.len() == 1;
+    let is_text = |field: &&Field| field.type_name() == "string" && !is_content(field.parameter());
+    // What may be left out is meant where nothing else is.
+    let optional = || duty.form.fields().iter().filter(is_free).find(is_text).map(Field::parameter);
     let open = || free().find(is_theirs).or_else(|| free().find(is_new)).or_else(|| free().next());
+    let open = || open().or_else(optional);
     let open = open().map(str::to_owned);
     if let Some(parameter) = taken.or(open) {
         bound.arguments.insert(parameter, Input::Item(Path::default()));
@@ -174,7 +184,7 @@ impl Binder<'_> {
         let carried = is_single.then(|| carried(field.parameter(), self.duty, (self.earlier, self.steps)));
         let carried = carried.flatten();
         let (before, step) = self.source?;
-        let is_named = last_word_in(field.parameter(), &IDENTITY);
+        let is_named = is_identity(field.parameter());
         let is_told = is_content(field.parameter());
         let is_about = !self.refers.is_empty() || self.duty.clause.each.is_some();
         // One thing of many that were found is in the result; a thing that was named is named again.
@@ -248,7 +258,7 @@ impl Binder<'_> {
         // What is carried over from a step is what a request says of it.
         let is_carried = |(name, input): (&String, &Input)| {
             let carried = carried(name, self.duty, (self.earlier, self.steps));
-            last_word_in(name, &IDENTITY) && carried.as_ref() == Some(input)
+            is_identity(name) && carried.as_ref() == Some(input)
         };
         let is_used = bound.arguments.values().chain(&bound.each).any(is_late)
             || !self.is_each() && bound.arguments.iter().any(is_carried);
@@ -265,7 +275,7 @@ impl Binder<'_> {
         };
         let open = |field: &&Field| !bound.arguments.contains_key(field.parameter());
         let told = || optional().filter(open).find(|field| is_content(field.parameter()));
-        let is_named = |field: &&Field| last_word_in(field.parameter(), &IDENTITY) && !field.is_for_results();
+        let is_named = |field: &&Field| is_identity(field.parameter()) && !field.is_for_results();
         let named = || optional().filter(open).find(is_named);
         // A list says which things there are, and not what is in them.
         let is_many = self.which() == Which::All && is_listing(before);
@@ -310,6 +320,11 @@ fn is_list(schema: &Value) -> bool {
 /// Whether a parameter holds what is written or told, as its name says.
 pub(crate) fn is_content(parameter: &str) -> bool {
     last_word_in(parameter, &CONTENT)
+}
+
+/// Whether a parameter says which thing is meant, as its name says.
+pub(super) fn is_identity(parameter: &str) -> bool {
+    last_word_in(parameter, &IDENTITY)
 }
 
 fn last_word_in(parameter: &str, known: &[&str]) -> bool {

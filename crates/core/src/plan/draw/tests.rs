@@ -7,7 +7,7 @@ use super::*;
 use crate::catalog::{Advertised, Bounds, Catalog};
 use crate::fill::{Now, Wish, fill};
 use crate::metadata::Knowledge;
-use crate::task::clauses;
+use crate::task::{Each, clauses};
 
 const NOW: Now = Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 };
 
@@ -123,6 +123,46 @@ fn r9_listed_things_are_gone_through_one_by_one() {
     let plan = plan.unwrap();
     assert_eq!(plan.steps()[0].each, Some(Input::Literal(json!(["Paris", "Rome", "Oslo"]))));
     assert_eq!(plan.steps()[0].arguments["city"], Input::Item(Default::default()));
+}
+
+/// Returns what a request for a tool is repeated for.
+fn repeated(task: &str, tool: &str) -> Option<Value> {
+    let catalog = desk();
+    let position = catalog.position(tool).unwrap();
+    let form = Form::of(&catalog.tools()[position]);
+    let effect = Knowledge::gather(&catalog, None, &[], |_| None).of(position).effect;
+    let given = Map::new();
+    let wish = Wish { task, given: &given, earlier: &[], now: NOW };
+    match repetition(&form, effect, &wish, &fill(&form, &wish))? {
+        Each::Values { values, .. } => Some(Value::Array(values)),
+        Each::Found | Each::Listed(_) => panic!("a parameter is known"),
+    }
+}
+
+#[test]
+fn r9_a_request_that_lists_values_is_repeated_for_them() {
+    assert_eq!(repeated("Get the time in Paris and Rome", "clock__get_time"), Some(json!(["Paris", "Rome"])));
+    assert_eq!(
+        repeated("delete the notes old/a.md and old/b.md", "vault__delete_note"),
+        Some(json!(["old/a.md", "old/b.md"]))
+    );
+    // What is looked for may have an `and`, and so may what is written.
+    assert_eq!(repeated("Search notes for Romeo and Juliet", "vault__search_notes"), None);
+    assert_eq!(repeated("Get the time in Paris", "clock__get_time"), None);
+}
+
+#[test]
+fn r9_results_for_listed_values_are_named_after_them() {
+    let step = |each: Option<Input>| Step {
+        each,
+        ..Step::new("time", desk().tools()[0].id.clone(), Effect::Read, Default::default())
+    };
+    let of_cities = step(Some(Input::Literal(json!(["Paris", 7]))));
+    let named = of_cities.labelled(&json!(["noon", "one"])).map(Value::Object);
+    assert_eq!(named, Some(json!({"Paris": "noon", "7": "one"})));
+    assert_eq!(of_cities.labelled(&json!(["noon"])), None);
+    assert_eq!(step(None).labelled(&json!(["noon", "one"])), None);
+    assert_eq!(step(Some(Input::Literal(json!([{"a": 1}])))).labelled(&json!(["noon"])), None);
 }
 
 #[test]

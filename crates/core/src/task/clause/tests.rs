@@ -7,6 +7,7 @@ fn cut(task: &str) -> Vec<String> {
         None => clause.words,
         Some(Each::Found) => format!("each: {}", clause.words),
         Some(Each::Listed(items)) => format!("each of {}: {}", items.join("|"), clause.words),
+        Some(Each::Values { .. }) => unreachable!("no parameter is known yet"),
     };
     // What is only likely is not cut before tools were compared with it.
     let mut sure: Vec<Clause> = Vec::new();

@@ -219,7 +219,8 @@ impl Course {
         for step in plan.steps() {
             if let Some(output) = report.outputs.get(&step.name) {
                 let is_one = journey.single.contains(&step.name);
-                result.insert(step.name.clone(), thing(&step.name, output, is_one));
+                let shown = step.labelled(output).map(Value::Object);
+                result.insert(step.name.clone(), shown.unwrap_or_else(|| thing(&step.name, output, is_one)));
             }
         }
         let mut reply = Reply::with_result(&Value::Object(result), &executed, journey.confidence);

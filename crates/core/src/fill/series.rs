@@ -1,0 +1,227 @@
+//! Values that stand beside the one that a field got: `Tokyo and London`, for a tool that takes one place.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::candidate::{Candidate, How, candidates};
+use super::form::{Field, Form};
+use super::page::{self, Page, Role};
+use super::{Argument, Filling, Source, Wish};
+use crate::tool::words::words;
+
+/// Every value that a request lists for a parameter that takes one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The parameter.
+    pub parameter: String,
+    /// Its values in the order in which they are said; one of them is what was filled in.
+    pub values: Vec<Value>,
+}
+
+/// Words before the last of several things that are all meant.
+const AND: [&str; 15] =
+    ["and", "&", "+", "und", "et", "y", "e", "en", "и", "i", "ve", "、", "，", "と", "和"];
+/// Words before the two ends of a range.
+const BETWEEN: [&str; 12] =
+    ["between", "from", "zwischen", "von", "entre", "de", "desde", "tra", "fra", "tussen", "między", "между"];
+/// Words of descriptions that say that a text holds several values.
+const SEVERAL: [&str; 7] = ["comma", "commas", "separated", "multiple", "several", "list", "lists"];
+/// Tokens of a name at most.
+const MAX_NAME: usize = 3;
+
+/// Whether a request may list several values for a parameter.
+pub fn may_list(task: &str) -> bool {
+    page::may_list(task)
+}
+
+/// Finds the values that a request lists beside one that was filled in.
+pub fn series(form: &Form, wish: &Wish<'_>, filling: &Filling) -> Option<Series> {
+    // What is missing may be the other thing that is named.
+    if !filling.missing.is_empty() {
+        return None;
+    }
+    let page = Page::read(wish.task, wish.now);
+    let lists: Vec<Vec<Range<usize>>> = page.lists.iter().filter_map(|list| bare(&page, list)).collect();
+    let said = filling.arguments.iter().filter(|it| it.source == Source::Text && !lists.is_empty());
+    let found = said.filter_map(|argument| {
+        let field = form.of_parameter(&argument.name).next().filter(|field| takes_one(form, field))?;
+        let options = candidates(form, field, &page, wish.now);
+        let is_other = |value: &Value| {
+            !filling.arguments.iter().any(|it| it.name != argument.name && it.value == *value)
+        };
+        let whole = lists.iter().filter_map(|list| listed(argument, list, (&page, &options)));
+        let whole = whole.filter(|values| values.iter().all(is_other)).max_by_key(Vec::len)?;
+        Some(Series { parameter: argument.name.clone(), values: whole })
+    });
+    found.max_by_key(|it| it.values.len())
+}
+
+/// Whether a field is for one value, as far as its schema and its words say.
+fn takes_one(form: &Form, field: &Field) -> bool {
+    let is_plain = field.path.len() == 1 && !field.is_list && !field.is_flag() && field.choices.is_empty();
+    let name = words(field.parameter()).last().unwrap_or_default().to_lowercase();
+    let is_plural = name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us");
+    let says_several = words(&field.description).any(|it| SEVERAL.contains(&it.to_lowercase().as_str()));
+    // One of a pair has its own of two values: `url1` and `url2`, `start_date` and `end_date`.
+    let kind = |it: &Field| it.head().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let has_pair = form.fields().iter().any(|it| it.path != field.path && kind(it) == kind(field));
+    is_plain && !is_plural && !says_several && !has_pair
+}
+
+/// Reads each item of a list as a value like the one that was filled in.
+fn listed(
+    argument: &Argument,
+    list: &[Range<usize>],
+    (page, options): (&Page<'_>, &[Candidate]),
+) -> Option<Vec<Value>> {
+    let is_own = |it: &&Candidate| it.value == argument.value && list.contains(&it.tokens);
+    let own = options.iter().filter(is_own).find_map(|it| Some((it.manner, shape(page, it)?)))?;
+    let value = |item: &Range<usize>| {
+        let is_alike =
+            |it: &&Candidate| it.tokens == *item && shape(page, it).map(|is| (it.manner, is)) == Some(own);
+        options.iter().find(is_alike).map(|it| it.value.clone())
+    };
+    let values: Vec<Value> = list.iter().map(value).collect::<Option<_>>()?;
+    let is_new = |at: usize| !values[..at].contains(&values[at]);
+    (0..values.len()).all(is_new).then_some(values)
+}
+
+/// What a value looks like: things in a list look alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Number,
+    Known,
+    Quoted,
+    Path,
+    Name,
+}
+
+fn shape(page: &Page<'_>, candidate: &Candidate) -> Option<Shape> {
+    let tokens = &page.tokens[candidate.tokens.clone()];
+    let is_one = tokens.len() == 1;
+    let is_name = || {
+        tokens.len() <= MAX_NAME && tokens.iter().all(|it| it.is_capital && !it.lower.contains(['\'', '’']))
+    };
+    let has = |marks: &[char]| is_one && tokens[0].lower.contains(marks);
+    let is_number = || is_one && tokens[0].lower.trim_start_matches('#').chars().all(|c| c.is_ascii_digit());
+    match candidate.manner {
+        How::Known => Some(Shape::Known),
+        How::Quoted => Some(Shape::Quoted),
+        How::Number | How::Words | How::Part if is_number() => Some(Shape::Number),
+        How::Words | How::Part if has(&['/', '.', '_', '#', '@']) => Some(Shape::Path),
+        How::Words | How::Part if is_name() => Some(Shape::Name),
+        How::Number
+        | How::Words
+        | How::Part
+        | How::Converted
+        | How::Moment
+        | How::Choice(_)
+        | How::Example(_)
+        | How::Flag
+        | How::List
+        | How::Literal => None,
+    }
+}
+
+/// The items of a list whose things are all meant, without a small word that is said before each: `in Tokyo and in
+/// London`.
+fn bare(page: &Page<'_>, list: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+    let small = |item: &Range<usize>| item.clone().take_while(|at| page.roles[*at] == Role::Small).count();
+    let items: Vec<Range<usize>> = list.iter().map(|item| item.start + small(item)..item.end).collect();
+    let word = |at: Option<usize>| at.map(|at| page.tokens[at].lower.as_str());
+    let before = word(items.first()?.start.checked_sub(1));
+    let is_repeated = |(item, bare): (&Range<usize>, &Range<usize>)| match bare.start - item.start {
+        0 => true,
+        1 => word(Some(item.start)) == before,
+        _ => false,
+    };
+    let is_joined = list.iter().zip(&items).skip(1).all(is_repeated);
+    let last = list.last().and_then(|item| word(item.start.checked_sub(1)))?;
+    // `between blocks 7 and 9`
+    let is_range = (1..=2)
+        .any(|back| word(items[0].start.checked_sub(back)).is_some_and(|word| BETWEEN.contains(&word)));
+    (is_joined && AND.contains(&last) && !is_range).then_some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::super::{Now, fill};
+    use super::*;
+
+    fn values(name: &str, schema: &Value, task: &str) -> Option<Series> {
+        let form = Form::new((name, ""), schema.clone());
+        let now = Now { at: jiff::civil::datetime(2026, 11, 17, 9, 0, 0, 0), offset: 0 };
+        let given = Map::new();
+        let wish = Wish { task, given: &given, earlier: &[], now };
+        series(&form, &wish, &fill(&form, &wish))
+    }
+
+    fn text(parameter: &str, description: &str) -> Value {
+        json!({"type": "object", "required": [parameter],
+            "properties": {parameter: {"type": "string", "description": description}}})
+    }
+
+    #[test]
+    fn r9_values_that_a_request_lists_are_found_together() {
+        let zone = text("timezone", "IANA timezone name");
+        let path = text("path", "Path of the file");
+        let city = text("city", "Name of the city");
+        let number = json!({"type": "object", "required": ["issue_number"],
+            "properties": {"issue_number": {"type": "integer", "description": "Number of the issue"}}});
+        for (name, schema, task, parameter, expected) in [
+            (
+                "get_current_time",
+                &zone,
+                "what time is it in Tokyo and in London",
+                "timezone",
+                json!(["Tokyo", "London"]),
+            ),
+            (
+                "read_file",
+                &path,
+                "read notes/a.md and notes/b.md",
+                "path",
+                json!(["notes/a.md", "notes/b.md"]),
+            ),
+            (
+                "get_weather",
+                &city,
+                "weather in Paris, Rome and Oslo",
+                "city",
+                json!(["Paris", "Rome", "Oslo"]),
+            ),
+            ("get_issue", &number, "show me issues 12 and 15", "issue_number", json!([12, 15])),
+        ] {
+            let found = values(name, schema, task);
+            let Value::Array(values) = expected else { panic!() };
+            assert_eq!(found, Some(Series { parameter: parameter.into(), values }), "{task}");
+        }
+    }
+
+    #[test]
+    fn r9_what_is_one_value_or_an_alternative_is_no_series() {
+        let city = text("city", "Name of the city");
+        let number =
+            json!({"type": "object", "required": ["number"], "properties": {"number": {"type": "integer"}}});
+        let route = json!({"type": "object", "required": ["origin", "destination"], "properties": {
+            "origin": {"type": "string", "description": "City to leave from"},
+            "destination": {"type": "string", "description": "City to go to"}}});
+        for (name, schema, task) in [
+            ("get_weather", &city, "weather in Paris"),
+            ("get_weather", &city, "weather in Paris or Rome"),
+            ("get_weather", &text("cities", "Names"), "weather in Paris and Rome"),
+            ("get_weather", &text("place", "Places, comma separated"), "weather in Paris and Rome"),
+            ("get_weather", &city, "weather in Asheville, Ohio"),
+            ("get_weather", &city, "weather between Paris and Rome"),
+            ("get_block", &number, "the blocks between number 7 and 9"),
+            ("get_weather", &city, "weather in Paris and I'll tell Anna"),
+            ("get_distance", &route, "how far apart are Paris and Rome"),
+            ("search", &text("query", "What to look for"), "look for old cats and dogs"),
+        ] {
+            assert_eq!(values(name, schema, task), None, "{task}");
+        }
+    }
+}
