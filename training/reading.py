@@ -307,9 +307,8 @@ class Student(Reading):
             goal = self.kept.encode(rows)
         return (1 - (self.model.encode(rows) * goal).sum(1)).mean()
 
-    def fit(self, sampler_of, total):
+    def fit(self, sampler_of, total, seed):
         a, t = self.args, self.trainer
-        seed = a.seed + (200 if self.judged else 100)
         torch.manual_seed(seed)
         ours, t.sampler = t.sampler, sampler_of(self.settings(a.read_items))
         t.sampler.rng = np.random.default_rng(seed)

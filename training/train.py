@@ -389,7 +389,7 @@ def arguments():
     p.add_argument("--align-size", type=int, default=3072)
     p.add_argument("--align-rate", type=float, default=5e-4)
     p.add_argument("--keep", type=float, default=0.99)
-    p.add_argument("--read-steps", type=int, default=1400, help="steps of stage three; 0 leaves it out")
+    p.add_argument("--read-steps", type=int, default=1000, help="steps of stage three; 0 leaves it out")
     p.add_argument("--closely", action="store_true", help="read texts that say what parameters are for")
     p.add_argument("--read-items", type=int, default=384)
     p.add_argument("--read-rate", type=float, default=2.5e-4)
@@ -402,7 +402,8 @@ def arguments():
     p.add_argument("--teach-items", type=int, default=256)
     p.add_argument("--teach-rate", type=float, default=5e-5)
     p.add_argument("--judged", help="what a teacher thinks, as an earlier training wrote it; without it a teacher is trained where it has steps")
-    p.add_argument("--taught-steps", type=int, default=1450, help="steps that learn from a teacher, after those of stage three")
+    p.add_argument("--taught-steps", type=int, default=960, help="steps that learn from a teacher, after those of stage three")
+    p.add_argument("--students", type=int, default=2, help="how often to learn from the teacher, each from the same start, to average")
     p.add_argument("--judged-share", type=float, default=0.7, help="share of the teacher in what is learnt, beside the right answer")
     p.add_argument("--share", type=float, default=1.0, help="share of the tools with written requests to use")
     p.add_argument("--without", action="append", default=[], help="leave out a source, style, lang:xx, public, foreign, new, parallel")
@@ -464,6 +465,20 @@ def train_members(trainer):
     return results
 
 
+def teach(trainer, sampler_of):
+    """Lets the encoder learn from the teacher several times, each from the same start, and averages."""
+    args, model = trainer.args, trainer.model
+    start = {k: v.clone() for k, v in model.state().items()}
+    students = []
+    for number in range(args.students):
+        model.put(start)
+        reading = Student(trainer, args.judged)
+        reading.fit(sampler_of, args.taught_steps, args.seed + 200 + number)
+        students.append({k: v.clone() for k, v in model.state().items()})
+    model.put(blend(students, [1 / len(students)] * len(students)))
+    return reading
+
+
 def main():
     args = arguments()
     started = time.time()
@@ -492,10 +507,9 @@ def main():
             del reading
         if args.read_steps:
             reading = Student(trainer, None)
-            reading.fit(sampler_of, args.read_steps)
+            reading.fit(sampler_of, args.read_steps, args.seed + 100)
         if args.judged:
-            reading = Student(trainer, args.judged)
-            reading.fit(sampler_of, args.taught_steps)
+            reading = teach(trainer, sampler_of)
         if args.read_steps or args.judged:
             results["after reading"] = trainer.evaluate(trainer.model, "after reading")
             results["reading"] = reading.measure(reading.reader)
