@@ -167,7 +167,9 @@ fn open(common: &Common, execution: &Execution, asked: &toolyard_core::run::Conf
             return err.into();
         }
     } else {
-        anstream::eprintln!("{question}\nanswer with `toolyard runs resume {id}`, or with `--yes`");
+        let plan = execution.run().plan().render();
+        let plan = clean(plan.trim_end());
+        anstream::eprintln!("{plan}\n{question}\nanswer with `toolyard runs resume {id}`, or with `--yes`");
     }
     Failure::silent(3)
 }

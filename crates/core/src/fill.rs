@@ -154,6 +154,7 @@ pub fn fill_with(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Filling {
     kind::fill(form, wish, &mut leaves);
     earlier(form, wish, &mut leaves);
     fixed(form, wish, &mut leaves);
+    twice(form, wish, &mut leaves);
     leaves.sort_by_key(|leaf| leaf.field);
     needed(form, wish, sound(form, wish, assembly::assemble(form, wish, &leaves)))
 }
@@ -201,6 +202,24 @@ fn earlier(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
         });
         if let Some(Discovery { value, fit }) = found {
             leaves.push(Elected { field: at, value, source: Source::Earlier, confidence: fit });
+        }
+    }
+}
+
+/// Gives a field that repeats another one the value of that.
+fn twice(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
+    for (at, field) in form.fields().iter().enumerate() {
+        let Some(own) = form.repeated_by(field).filter(|_| !wish.given.contains_key(field.parameter()))
+        else {
+            continue;
+        };
+        let told = leaves.iter().find(|leaf| leaf.field == own).cloned();
+        let given = || wish.given.get(form.fields()[own].parameter()).cloned();
+        let given =
+            || Some(Elected { field: own, value: given()?, source: Source::Implied, confidence: 1.0 });
+        leaves.retain(|leaf| leaf.field != at);
+        if let Some(leaf) = told.or_else(given).filter(|leaf| form.takes(field, &leaf.value)) {
+            leaves.push(Elected { field: at, source: Source::Implied, ..leaf });
         }
     }
 }

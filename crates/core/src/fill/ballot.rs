@@ -72,7 +72,7 @@ pub(super) fn elect(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Vec<Electe
     let page = Page::read(wish.task, wish.now);
     let mut fields: Vec<(usize, f64, Vec<Standing>)> = Vec::new();
     for (at, field) in form.fields().iter().enumerate() {
-        if wish.given.contains_key(field.parameter()) {
+        if wish.given.contains_key(field.parameter()) || form.repeated_by(field).is_some() {
             continue;
         }
         let (absent, standing) = standing(form, at, &page, (wish, scales));

@@ -121,6 +121,18 @@ impl Form {
         self.fields.iter().filter(move |field| field.path[0] == name)
     }
 
+    /// Returns the field that another one repeats: some tools want what they destroy to be named twice, as `path` and
+    /// `confirmPath`.
+    pub(crate) fn repeated_by(&self, field: &Field) -> Option<usize> {
+        let [name] = field.path.as_slice() else { return None };
+        let named: Vec<String> = words(name).map(str::to_lowercase).collect();
+        let (_, rest) =
+            named.split_first().filter(|(first, rest)| *first == "confirm" && !rest.is_empty())?;
+        self.fields.iter().position(|it| {
+            it.path.len() == 1 && words(it.parameter()).map(str::to_lowercase).eq(rest.iter().cloned())
+        })
+    }
+
     /// Whether arguments fit the schema in every respect.
     pub fn admits(&self, arguments: &Map<String, Value>) -> bool {
         check::fits(&self.schema, &self.schema, &Value::Object(arguments.clone()))

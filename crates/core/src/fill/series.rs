@@ -47,9 +47,9 @@ pub fn series(form: &Form, wish: &Wish<'_>, filling: &Filling) -> Option<Series>
     let found = said.filter_map(|argument| {
         let field = form.of_parameter(&argument.name).next().filter(|field| takes_one(form, field))?;
         let options = candidates(form, field, &page, wish.now);
-        let is_other = |value: &Value| {
-            !filling.arguments.iter().any(|it| it.name != argument.name && it.value == *value)
-        };
+        let is_twin = |it: &Argument| form.of_parameter(&it.name).any(|it| form.repeated_by(it).is_some());
+        let others = || filling.arguments.iter().filter(|it| it.name != argument.name && !is_twin(it));
+        let is_other = |value: &Value| others().all(|it| it.value != *value);
         let whole = lists.iter().filter_map(|list| listed(argument, list, (&page, &options)));
         let whole = whole.filter(|values| values.iter().all(is_other)).max_by_key(Vec::len)?;
         Some(Series { parameter: argument.name.clone(), values: whole })
@@ -65,7 +65,8 @@ fn takes_one(form: &Form, field: &Field) -> bool {
     let says_several = words(&field.description).any(|it| SEVERAL.contains(&it.to_lowercase().as_str()));
     // One of a pair has its own of two values: `url1` and `url2`, `start_date` and `end_date`.
     let kind = |it: &Field| it.head().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let has_pair = form.fields().iter().any(|it| it.path != field.path && kind(it) == kind(field));
+    let is_other = |it: &&Field| it.path != field.path && form.repeated_by(it).is_none();
+    let has_pair = form.fields().iter().filter(is_other).any(|it| kind(it) == kind(field));
     is_plain && !is_plural && !says_several && !has_pair
 }
 

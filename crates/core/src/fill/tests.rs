@@ -23,6 +23,20 @@ fn r9_what_a_description_quotes_may_be_asked_for() {
 }
 
 #[test]
+fn r9_what_has_to_be_named_twice_is_said_once() {
+    let purge = json!({"path": {"type": "string"}, "confirmPath": {"type": "string"}});
+    let about = "delete_note Deletes a note";
+    insta::assert_snapshot!(filled(about, &purge, "delete the note old/a.md"), @r#"
+    path = "old/a.md"
+    confirmPath = "old/a.md"
+    "#);
+    insta::assert_snapshot!(filled(about, &purge, "delete a note"), @r"
+    path is missing
+    confirmPath is missing
+    ");
+}
+
+#[test]
 fn r9_numbers_go_where_their_names_stand() {
     let triangle = json!({
         "base": {"type": "integer", "description": "The base of the triangle"},

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::{Input, Path, Sought, Step, Which};
 use super::need::need;
 use super::{Bound, Duty};
-use crate::fill::{Field, Source};
+use crate::fill::{Field, Form, Source};
 use crate::lexicon::Action;
 use crate::task::{Each, StandIn, is_stand_in, stand_ins};
 use crate::text::terms;
@@ -64,6 +64,9 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
             bound.each = Some(Input::Literal(json!(values)));
         }
         Some(Each::Found) | None => {}
+    }
+    if bound.each.is_some() {
+        again(duty, &mut bound);
     }
     let source = source(duty, &refers, earlier);
     let binder =
@@ -177,7 +180,7 @@ impl Binder<'_> {
         if !field.choices.is_empty() || field.is_flag() {
             return None;
         }
-        if let Some(repeated) = repeated(field.parameter(), bound) {
+        if let Some(repeated) = repeated(field, self.duty.form, bound) {
             return Some(repeated);
         }
         let is_single = field.path.len() == 1;
@@ -298,14 +301,19 @@ fn carried(parameter: &str, duty: &Duty<'_>, (earlier, steps): (&[Duty<'_>], &[S
     known.find_map(|(_, step)| step.arguments.get(parameter).filter(|it| it.is_known()).cloned())
 }
 
-/// Some tools want what they destroy to be named twice, as `path` and `confirmPath`.
-fn repeated(parameter: &str, bound: &Bound) -> Option<Input> {
-    let named: Vec<String> = words(parameter).map(str::to_lowercase).collect();
-    let (first, rest) = named.split_first()?;
-    let is_it = |name: &str| words(name).map(str::to_lowercase).eq(rest.iter().cloned());
-    (first == "confirm")
-        .then(|| bound.arguments.iter().find(|(name, _)| is_it(name)))?
-        .map(|(_, input)| input.clone())
+/// Returns what a field repeats, as `confirmPath` does what `path` is given.
+fn repeated(field: &Field, form: &Form, bound: &Bound) -> Option<Input> {
+    let own = &form.fields()[form.repeated_by(field)?];
+    bound.arguments.get(own.parameter()).cloned()
+}
+
+/// Gives fields that repeat others what those are given.
+fn again(duty: &Duty<'_>, bound: &mut Bound) {
+    for field in duty.form.fields() {
+        if let Some(input) = repeated(field, duty.form, bound) {
+            bound.arguments.insert(field.parameter().to_owned(), input);
+        }
+    }
 }
 
 fn is_late(input: &Input) -> bool {

@@ -43,6 +43,7 @@ fn desk() -> Catalog {
         tool("write_cells", "Write cells", cells, &["path", "sheet", "rows"]),
         tool("search_files", "Search files", json!({"pattern": text}), &["pattern"]),
         tool("convert", "Convert contents", contents, &[]),
+        tool("purge", "Purge a file", json!({"path": text, "confirmPath": text}), &["path", "confirmPath"]),
     ];
     let clock = vec![tool("get_time", "Get the time in a city", json!({"city": text}), &["city"])];
     let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
@@ -146,9 +147,22 @@ fn r9_a_request_that_lists_values_is_repeated_for_them() {
         repeated("delete the notes old/a.md and old/b.md", "vault__delete_note"),
         Some(json!(["old/a.md", "old/b.md"]))
     );
+    assert_eq!(
+        repeated("purge the files old/a.md and old/b.md", "office__purge"),
+        Some(json!(["old/a.md", "old/b.md"]))
+    );
     // What is looked for may have an `and`, and so may what is written.
     assert_eq!(repeated("Search notes for Romeo and Juliet", "vault__search_notes"), None);
     assert_eq!(repeated("Get the time in Paris", "clock__get_time"), None);
+}
+
+#[test]
+fn r9_what_is_named_twice_is_the_same_thing_in_every_call() {
+    let task = "For each of old/a.md and old/b.md, purge the file";
+    let plan = drawn(task, &["office__purge"], &json!([])).unwrap();
+    for parameter in ["path", "confirmPath"] {
+        assert_eq!(plan.steps()[0].arguments[parameter], Input::Item(Default::default()), "{parameter}");
+    }
 }
 
 #[test]
