@@ -5,6 +5,6 @@ mod joint;
 mod piece;
 mod reference;
 
-pub use clause::{Clause, Each, clauses};
+pub use clause::{Clause, Each, Shape, clauses};
 pub use joint::StandIn;
 pub use reference::{is_stand_in, stand_ins};

@@ -143,6 +143,30 @@ fn r1_the_result_as_json_is_the_servers_own() {
 }
 
 #[test]
+fn r9_what_is_told_before_a_wish_is_not_run_and_a_second_question_is() {
+    let place = Place::new();
+    let told = "Our release went out this morning and everyone is tired. Search my notes for AI";
+    insta::assert_snapshot!(masked(&place.run(&["route", told, "--dry-run"])), @"
+    Would run notes__search_notes query=AI ([N]% sure).
+    [exit 0]
+    ");
+    for both in [
+        "what time is it in Tokyo and which of my notes mention AI?",
+        "search my notes for AI, and then what time is it in Tokyo?",
+    ] {
+        let seen = place.run(&["route", both, "--dry-run"]);
+        for line in [
+            ": time__current_time (reads)",
+            "zone = \"Tokyo\"",
+            ": notes__search_notes (reads)",
+            "query = \"AI\"",
+        ] {
+            assert!(seen.contains(line), "{line} in {seen}");
+        }
+    }
+}
+
+#[test]
 fn r17_odd_wishes_end_in_a_question_or_an_answer() {
     let place = Place::with(BOLD);
     let long = "word ".repeat(20_000);

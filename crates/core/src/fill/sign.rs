@@ -14,7 +14,7 @@ use super::end::End;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use super::token::Token;
-use super::{Source, Wish};
+use super::{Source, Wish, world};
 
 /// How sure a value is that only its form or its place speaks for.
 const SIGN: f64 = 0.6;
@@ -73,7 +73,7 @@ pub(super) fn json(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
 /// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
 ///
 /// Of two time zones the second is told by the first, whether or not it is needed. So is where something new goes when a
-/// path stands behind a word such as `into`.
+/// path stands behind a word such as `into`, and a well-known place for a tool that is told nothing but time zones.
 fn only_one<'c>(
     (form, field): (&Form, &Field),
     page: &Page<'_>,
@@ -87,11 +87,19 @@ fn only_one<'c>(
         _ => return None,
     };
     let is_goal = field.is_for_paths() && field.is_for_results();
-    if !field.is_required && !is_second && !is_goal {
+    let is_told = |it: &Field| it.kind != Kind::Text || it.is_for_zones();
+    let takes_places = field.is_for_zones() && form.fields().iter().all(is_told);
+    if !field.is_required && !is_second && !is_goal && !takes_places {
         return None;
     }
+    let is_known = |it: &Candidate| {
+        is_zone(&page.text[it.bytes.clone()]) || world::is_place(&page.tokens[it.tokens.clone()])
+    };
     let is_meant = |it: &&Candidate| {
-        field.is_required || !is_goal || End::before(page, it.tokens.start) == Some(End::High)
+        field.is_required
+            || is_second
+            || takes_places && is_known(it)
+            || is_goal && End::before(page, it.tokens.start) == Some(End::High)
     };
     let places: Vec<&Candidate> = found
         .filter(|it| !it.bytes.is_empty() && has_form(&page.text[it.bytes.clone()]))

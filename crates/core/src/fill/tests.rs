@@ -145,6 +145,14 @@ fn r9_a_time_zone_goes_where_one_is_needed() {
     let zone = json!({"timezone": {"type": "string", "description": "IANA timezone name (e.g., 'America/New_York')"}});
     let time = |task: &str| filled("get_current_time Get current time in a specific timezone", &zone, task);
     insta::assert_snapshot!(time("Get the current time in Asia/Tokyo"), @r#"timezone = "Asia/Tokyo""#);
+    // A clock that could do without one is asked for a place all the same.
+    let zone = json!({"type": "object", "properties": {"zone": {"type": "string"}}});
+    let clock = Form::new(("current_time", "Tells the current date and time in a time zone."), zone);
+    let zone_in = |task: &str| fill(&clock, &wish(task, &Map::new(), &[])).object().get("zone").cloned();
+    for place in ["Oslo", "Tokyo", "Lima", "Vienna", "New York"] {
+        assert_eq!(zone_in(&format!("What time is it in {place}?")), Some(json!(place)));
+    }
+    assert_eq!(zone_in("What time is it?"), None);
 }
 
 #[test]

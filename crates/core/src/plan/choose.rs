@@ -4,7 +4,7 @@
 
 use crate::catalog::Catalog;
 use crate::route::{Candidate, Decision, Intent, Signal};
-use crate::task::{Clause, StandIn, stand_ins};
+use crate::task::{Clause, Shape, StandIn, stand_ins};
 
 /// How readily a likely cut is taken for a real one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ pub enum Splitting {
 const LEAST: [(Splitting, f64); 2] = [(Splitting::Careful, 0.75), (Splitting::Bold, 0.02)];
 /// Below this nothing fits a part at all.
 const NOTHING: f64 = 0.02;
+/// Words that only tell something by their form are a request all the same if a tool fits them as well as this.
+const TOLD: f64 = 0.5;
+/// Words before a request that begin with no known verb only tell something if a tool fits them so much less.
+const WEAK: f64 = 0.25;
+/// A question is one of its own if a tool fits it as well as this.
+const ASKED: f64 = 0.3;
+/// The same where it stands for something said before, or where the whole task is sure without it.
+const ASKED_WITH_DOUBT: f64 = 0.5;
 /// A whole task that is as sure as this is one request, unless its parts are sure as well.
 const WHOLE: f64 = 0.8;
 
@@ -37,6 +45,7 @@ pub fn settle(
     let least = LEAST.iter().find(|(known, _)| *known == splitting).map_or(0.0, |(_, least)| *least);
     let mut settled: Vec<(Clause, &Decision)> = Vec::new();
     for (clause, decision) in clauses.into_iter().zip(decisions) {
+        let is_second = settled.len() == 1;
         let Some((before, known)) = settled.last_mut() else {
             settled.push((clause, decision));
             continue;
@@ -45,10 +54,34 @@ pub fn settle(
         let same = first(decision).is_some() && first(decision) == first(known);
         let refers = stand_ins(&clause.words, clause.language).contains(&StandIn::One);
         // What the words show to be a request needs less to stay one.
-        let bar = if clause.is_sure { least * SURE } else { least };
+        let bar = match clause.shape {
+            Shape::Request => least * SURE,
+            // A question that stands for something said before is often about that alone.
+            Shape::Question => match (refers, whole.confidence < WHOLE) {
+                (false, true) => least.min(ASKED),
+                (false, false) | (true, true) => least.min(ASKED_WITH_DOUBT),
+                (true, false) => least,
+            },
+            Shape::Unclear | Shape::Told => least,
+        };
+        // What is told before a request belongs to it.
+        let is_meant = first(whole) == first(decision);
+        let is_weak = known.confidence < WEAK * decision.confidence;
+        let is_told = match before.shape {
+            Shape::Told => known.confidence < least.max(TOLD) || same || is_meant,
+            Shape::Unclear => is_weak && is_meant && whole.confidence >= WHOLE,
+            Shape::Request | Shape::Question => false,
+        };
+        if is_second && is_told && !is_bare {
+            before.join(task, &clause);
+            let is_all = clause.shape != Shape::Request && decision.confidence < least.max(TOLD);
+            before.shape = if is_all { before.shape } else { Shape::Request };
+            *known = decision;
+            continue;
+        }
         let is_detail =
             first(whole) == first(known) && whole.confidence >= WHOLE && decision.confidence < bar;
-        let is_part = !clause.is_sure && (decision.confidence < least.max(NOTHING) || same)
+        let is_part = clause.shape != Shape::Request && (decision.confidence < bar.max(NOTHING) || same)
             || same && refers
             || splitting == Splitting::Careful && is_detail;
         if is_part && !is_bare {

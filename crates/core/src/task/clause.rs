@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::joint::{Joint, Joints};
 use super::piece::{Piece, pieces};
-use crate::lexicon::{Language, Reading};
+use crate::lexicon::{Language, Reading, folded};
 use crate::text::terms;
 
 /// One request of a task.
@@ -19,14 +19,27 @@ pub struct Clause {
     pub words: String,
     /// Where they stand in the task; a request that is only implied stands nowhere.
     pub span: Range<usize>,
-    /// Whether the words alone show that it is a request of its own, and not a part of the one before it.
-    pub is_sure: bool,
+    /// What the words alone show it to be.
+    pub shape: Shape,
     /// Whether it was said to come after the one before it.
     pub is_after: bool,
     /// Whether it is done once for each of several things.
     pub each: Option<Each>,
     /// The language of the task.
     pub language: Language,
+}
+
+/// What a part of a task is, as far as its words alone show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A request of its own.
+    Request,
+    /// A question behind something else, perhaps only about that.
+    Question,
+    /// A request, or a part of the one before it.
+    Unclear,
+    /// Something that is told before a request.
+    Told,
 }
 
 /// What a request is repeated for.
@@ -65,7 +78,7 @@ pub fn clauses(task: &str) -> Vec<Clause> {
 impl Clause {
     fn whole(task: &str, language: Language) -> Self {
         let words = task.trim().to_owned();
-        Self { words, span: 0..task.len(), is_sure: true, is_after: false, each: None, language }
+        Self { words, span: 0..task.len(), shape: Shape::Request, is_after: false, each: None, language }
     }
 
     /// Joins a part that is no request of its own to the request before it.
@@ -80,7 +93,7 @@ impl Clause {
 struct Part {
     pieces: Range<usize>,
     joint: Joint,
-    is_sure: bool,
+    shape: Shape,
 }
 
 struct Cutter<'a> {
@@ -102,7 +115,7 @@ impl Cutter<'_> {
     /// Finds the parts in the order in which they are said.
     fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
-        let (mut start, mut joint, mut is_sure) = (0, Joint::Stop, true);
+        let (mut start, mut joint, mut shape) = (0, Joint::Stop, Shape::Request);
         let mut at = 0;
         while at < self.pieces.len() {
             let Some((next, kind)) = self.joint_at(at) else {
@@ -115,11 +128,13 @@ impl Cutter<'_> {
                 joint = kind;
             }
             match self.cut_at(&left, (next, kind)) {
-                Some(sure) => {
-                    parts.push(Part { pieces: left, joint, is_sure });
+                Some(found) => {
                     // What follows a part that may be none is no surer than that part.
-                    is_sure &= sure == Sureness::Sure;
-                    (start, joint) = (next, kind);
+                    let is_unclear = shape == Shape::Unclear && found == Shape::Request;
+                    let is_opening = parts.is_empty() && joint == Joint::Stop;
+                    let here = if is_opening { self.opening(&left) } else { shape };
+                    parts.push(Part { pieces: left, joint, shape: here });
+                    (start, joint, shape) = (next, kind, if is_unclear { Shape::Unclear } else { found });
                 }
                 None if start == at && kind != Joint::Each => start = next,
                 None => {}
@@ -127,7 +142,7 @@ impl Cutter<'_> {
             at = next.max(at + 1);
         }
         if start < self.pieces.len() {
-            parts.push(Part { pieces: start..self.pieces.len(), joint, is_sure });
+            parts.push(Part { pieces: start..self.pieces.len(), joint, shape });
         }
         parts
     }
@@ -169,8 +184,8 @@ impl Cutter<'_> {
         found.filter(|(length, _)| self.pieces[at..at + length - 1].iter().all(|piece| piece.stop.is_none()))
     }
 
-    /// Whether a joint stands between two requests, and how sure that is.
-    fn cut_at(&self, left: &Range<usize>, (next, kind): (usize, Joint)) -> Option<Sureness> {
+    /// Returns what follows a joint that stands between two requests.
+    fn cut_at(&self, left: &Range<usize>, (next, kind): (usize, Joint)) -> Option<Shape> {
         let right = next..self.right_end(next);
         if left.is_empty() || right.is_empty() || self.is_open_list(left) {
             return None;
@@ -184,17 +199,62 @@ impl Cutter<'_> {
                     && self.begins_request(&right, Likeness::Verb)
                     && !self.reports(&right)
             }
-            Joint::Before | Joint::After => return self.begins_doing(&right).then_some(Sureness::Sure),
+            Joint::Before | Joint::After => return self.begins_doing(&right).then_some(Shape::Request),
             Joint::Colon | Joint::Each => return None,
         };
-        let is_likely = || {
-            let likeness = if kind == Joint::Comma { Likeness::Verb } else { Likeness::Form };
-            left.len() > 1 && !self.is_in_content(left, kind) && self.begins_request(&right, likeness)
-        };
-        match is_sure {
-            true => Some(Sureness::Sure),
-            false => is_likely().then_some(Sureness::Likely),
+        // What is told first leaves nothing that a report could be about.
+        let is_first = kind == Joint::Stop && left.start == 0 && self.begins_request(&right, Likeness::Verb);
+        if is_sure || is_first && self.opening(left) == Shape::Told {
+            return Some(Shape::Request);
         }
+        if self.is_in_content(left, kind) {
+            return None;
+        }
+        let likeness = if kind == Joint::Comma { Likeness::Verb } else { Likeness::Form };
+        if left.len() > 1 && self.begins_request(&right, likeness) {
+            return Some(Shape::Unclear);
+        }
+        let is_asked = kind != Joint::Comma && self.asks(&right) && self.begins(left);
+        is_asked.then_some(if kind == Joint::Then { Shape::Request } else { Shape::Question })
+    }
+
+    /// Returns what the beginning of a task is.
+    fn opening(&self, part: &Range<usize>) -> Shape {
+        match self.begins(part) {
+            true => Shape::Request,
+            false if self.tells(part) => Shape::Told,
+            false => Shape::Unclear,
+        }
+    }
+
+    /// Whether pieces that are no request by their form tell something: they begin with who or what it is about.
+    fn tells(&self, part: &Range<usize>) -> bool {
+        if self.joints.has_verb_last || self.language == Language::Zh {
+            return true;
+        }
+        let words = self.words(part);
+        let words = &words[self.joints.polite(&words)..];
+        let is_stop = |word: &&str| {
+            Reading::of_part(word, self.language).words.first().is_some_and(|word| word.is_stop)
+        };
+        let is_small = |word: &&str| is_stop(word) && !self.joints.is_object(word);
+        words.first().is_some_and(is_stop) || words.get(1).is_some_and(is_small)
+    }
+
+    /// Whether pieces are a request or a question.
+    fn begins(&self, part: &Range<usize>) -> bool {
+        self.asks(part) || self.is_request(part) && self.begins_request(part, Likeness::Word)
+    }
+
+    /// Whether pieces are a question.
+    fn asks(&self, part: &Range<usize>) -> bool {
+        if self.joints.has_verb_last || self.language == Language::Zh {
+            return self.joints.has_asking(&folded(self.text(part)));
+        }
+        let words = self.words(part);
+        let words = &words[self.joints.polite(&words)..];
+        let first = words.first().map_or("", |word| word.split(['\'', '’']).next().unwrap_or(word));
+        words.len() > 2 && (self.joints.begins_asking(words) || self.joints.begins_asking(&[first]))
     }
 
     /// Whether pieces begin with `for each` and only say what it is for.
@@ -395,8 +455,8 @@ impl Cutter<'_> {
         let is_after = !clauses.is_empty() && part.joint != Joint::And && part.joint != Joint::Comma;
         let push = |pieces: &Range<usize>, is_after: bool, each: Option<Each>, clauses: &mut Vec<Clause>| {
             let (words, span) = self.told(pieces);
-            let (is_sure, language) = (part.is_sure, self.language);
-            clauses.push(Clause { words, span, is_sure, is_after, each, language });
+            let (shape, language) = (part.shape, self.language);
+            clauses.push(Clause { words, span, shape, is_after, each, language });
         };
         let at = part.pieces.clone().find(|at| self.word_joint(*at).is_some_and(|(_, it)| it == Joint::Each));
         let Some((at, (length, _))) = at.and_then(|at| Some((at, self.word_joint(at)?))) else {
@@ -420,8 +480,8 @@ impl Cutter<'_> {
         }
         if !self.is_known(text, clauses) {
             let words = format!("list {text}");
-            let (is_sure, language) = (part.is_sure, self.language);
-            clauses.push(Clause { words, span: 0..0, is_sure, is_after, each: None, language });
+            let (shape, language) = (part.shape, self.language);
+            clauses.push(Clause { words, span: 0..0, shape, is_after, each: None, language });
         }
         push(&body, true, Some(Each::Found), clauses);
     }
@@ -490,13 +550,6 @@ enum Likeness {
     Verb,
     /// It stands where one does, known or not.
     Form,
-}
-
-/// How sure it is that a part is a request of its own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sureness {
-    Sure,
-    Likely,
 }
 
 /// Whether something is a word of letters, as verbs are.

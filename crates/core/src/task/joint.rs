@@ -43,6 +43,7 @@ pub(super) struct Joints {
     polite: Vec<Phrase>,
     report: Vec<Phrase>,
     content: Vec<Phrase>,
+    asks: Vec<Phrase>,
     either: Vec<Phrase>,
     never: Vec<Phrase>,
     objects: Vec<Phrase>,
@@ -77,6 +78,7 @@ struct File {
     polite: Vec<String>,
     report: Vec<String>,
     content: Vec<String>,
+    asks: Vec<String>,
     #[serde(default)]
     either: Vec<String>,
     #[serde(default)]
@@ -129,6 +131,7 @@ impl Joints {
             polite: phrases(&file.polite),
             report: phrases(&file.report),
             content: phrases(&file.content),
+            asks: phrases(&file.asks),
             either: phrases(&file.either),
             never: phrases(&file.never),
             objects: phrases(&file.objects),
@@ -181,14 +184,25 @@ impl Joints {
         has(&self.either, word)
     }
 
-    /// Whether a word never begins a request of its own.
+    /// Whether a word never begins a command.
     pub(super) fn is_never(&self, word: &str) -> bool {
-        has(&self.never, word)
+        has(&self.never, word) || has(&self.asks, word)
     }
 
-    /// Whether a text without spaces has a word that never is in a request of its own.
+    /// Whether a text without spaces has a word that never is in a command.
     pub(super) fn has_never(&self, text: &str) -> bool {
-        self.never.iter().any(|phrase| text.contains(&*phrase[0]))
+        let mut never = self.never.iter().chain(&self.asks);
+        never.any(|phrase| text.contains(&*phrase[0]))
+    }
+
+    /// Whether words begin with one that asks.
+    pub(super) fn begins_asking(&self, words: &[&str]) -> bool {
+        self.asks.iter().any(|phrase| begins(words, phrase))
+    }
+
+    /// Whether a text has a word that asks, wherever it stands.
+    pub(super) fn has_asking(&self, text: &str) -> bool {
+        self.asks.iter().any(|phrase| text.contains(&*phrase[0]))
     }
 
     /// Whether a word begins the object of a verb.

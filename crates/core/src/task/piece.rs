@@ -70,7 +70,7 @@ fn push(
     };
     let inner = if trimmed.is_empty() { text } else { trimmed };
     let span = span.start..span.start + inner.len();
-    let word = folded(inner.trim_matches(['(', ')', '"', '“', '”', '*', '«', '»']));
+    let word = folded(inner.trim_matches(['(', ')', '"', '“', '”', '*', '«', '»', '¿', '¡']));
     pieces.push(Piece { is_held: is_held(span.start), span, word, stop });
 }
 

@@ -12,7 +12,7 @@ fn cut(task: &str) -> Vec<String> {
     // What is only likely is not cut before tools were compared with it.
     let mut sure: Vec<Clause> = Vec::new();
     for clause in clauses(task) {
-        match sure.last_mut().filter(|_| !clause.is_sure) {
+        match sure.last_mut().filter(|_| clause.shape != Shape::Request) {
             Some(before) => before.join(task, &clause),
             None => sure.push(clause),
         }
@@ -120,4 +120,45 @@ fn r9_other_languages_have_joints_of_their_own() {
     assert_eq!(cut("Найди заметку об ИИ и добавь тег #важно"), ["Найди заметку об ИИ", "добавь тег #важно"]);
     whole("Buscar notas sobre IA y robots");
     whole("Zeig mir Notizen zu Salz und Pfeffer");
+}
+
+fn shapes(task: &str) -> Vec<Shape> {
+    clauses(task).iter().map(|clause| clause.shape).collect()
+}
+
+#[test]
+fn r9_a_question_behind_a_request_is_one_of_its_own() {
+    use Shape::{Question, Request};
+    for task in [
+        "what time is it in Oslo and what is the git status of /srv/app",
+        "What's 17% of 2340? And what time is it in Sydney?",
+        "Wie spät ist es in Tokio und welche Notizen habe ich?",
+        "¿Qué hora es en Lima? ¿Qué canales hay en Slack?",
+        "quelle heure est-il à Lyon et quelles sont les branches de /srv/app ?",
+        "сколько времени в Токио и какие ветки есть в репозитории?",
+        "東京は今何時ですか？どのブランチがありますか？",
+        "东京现在几点？里有哪些文件？",
+    ] {
+        assert_eq!(shapes(task), [Request, Question], "{task}");
+    }
+    // What is asked afterwards is not about the answer.
+    assert_eq!(shapes("list the files in docs, and then what time is it in Lima?"), [Request, Request]);
+    // A question that a comma only goes on with belongs to what it stands behind.
+    assert_eq!(shapes("show the commits of last week, which of them are mine"), [Request]);
+}
+
+#[test]
+fn r9_what_is_told_before_a_request_is_no_request() {
+    use Shape::{Request, Told, Unclear};
+    for task in [
+        "Our release went out this morning. Search my notes for AI",
+        "I'm tidying up before the meeting. Search my notes for AI",
+        "Marcus is on leave for two weeks. Search my notes for AI",
+        "Wir ziehen am Montag um. Suche die Notiz über Kartons",
+    ] {
+        assert_eq!(shapes(task), [Told, Request], "{task}");
+    }
+    // A verb that the lexicon does not know may be one all the same.
+    assert_eq!(shapes("geocode 10 Downing Street, then read the elevation there")[0], Unclear);
+    assert_eq!(shapes("I want to find the note about AI, then add the tag #pet")[0], Request);
 }
