@@ -17,6 +17,7 @@ mod format; //    texts that have a form
 mod grounds; //   whether a request says a value
 mod kind; //      what a file name says
 mod need; //      what is needed beside what is required
+mod owned; //     owner and name, said in one word
 mod page; //      a request, read
 mod quantity; //  numbers
 mod result; //    values of earlier results

@@ -11,7 +11,7 @@ use super::features::{Setting, Sink};
 use super::form::Form;
 use super::page::Page;
 use super::weights::Scales;
-use super::{Source, Wish, assembly, sign};
+use super::{Source, Wish, assembly, owned, sign};
 
 /// What a field could be, for fitting weights: each value with its features.
 #[derive(Clone, Debug)]
@@ -70,9 +70,12 @@ const WIDTH: usize = 16;
 /// Chooses values for the fields that are not given.
 pub(super) fn elect(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Vec<Elected> {
     let page = Page::read(wish.task, wish.now);
+    let (owned, claimed): (Vec<Elected>, Vec<Range<usize>>) =
+        owned::fill(form, wish, &page).into_iter().unzip();
     let mut fields: Vec<(usize, f64, Vec<Standing>)> = Vec::new();
     for (at, field) in form.fields().iter().enumerate() {
-        if wish.given.contains_key(field.parameter()) || form.repeated_by(field).is_some() {
+        let is_known = wish.given.contains_key(field.parameter()) || owned.iter().any(|it| it.field == at);
+        if is_known || form.repeated_by(field).is_some() {
             continue;
         }
         let (absent, standing) = standing(form, at, &page, (wish, scales));
@@ -82,7 +85,7 @@ pub(super) fn elect(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Vec<Electe
     }
     // Who is surest chooses first.
     fields.sort_by(|a, b| b.2[0].worth.total_cmp(&a.2[0].worth).then(a.0.cmp(&b.0)));
-    let mut sets = vec![Set { claimed: told(wish), ..Set::default() }];
+    let mut sets = vec![Set { claimed: [told(wish), claimed].concat(), ..Set::default() }];
     for (_, absent, standing) in &fields {
         let mut next: Vec<Set> = Vec::new();
         for set in &sets {
@@ -116,7 +119,7 @@ pub(super) fn elect(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Vec<Electe
         };
         Some(Elected { field, value: option.candidate.value, source, confidence: option.likelihood })
     });
-    let mut elected: Vec<Elected> = elected.collect();
+    let mut elected: Vec<Elected> = owned.into_iter().chain(elected).collect();
     assembly::release(form, &mut elected);
     sole(form, wish, &page, &mut elected);
     sign::json(form, wish, &page, &mut elected);

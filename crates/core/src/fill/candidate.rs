@@ -121,6 +121,8 @@ impl Gathering<'_> {
         if self.is_elsewhere(&value, &tokens, manner) || self.is_inside(&bytes) {
             return;
         }
+        let zone = value.as_str().filter(|_| self.field.wants_zone_names()).and_then(world::zone);
+        let value = zone.map_or(value, Value::from);
         let value = match (&value, self.field.is_list) {
             (Value::Array(_), _) | (_, false) => value,
             (_, true) => Value::Array(vec![value]),

@@ -18,7 +18,7 @@ pub(super) fn examples(description: &str) -> Vec<String> {
     if let Some(inner) =
         description.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(inner, _)| inner)
     {
-        let items: Vec<&str> = inner.split([',', '|', '/']).map(str::trim).collect();
+        let items: Vec<&str> = parted(inner).map(str::trim).collect();
         let is_word = |it: &&str| !it.is_empty() && it.len() <= 24 && !it.contains(' ');
         if items.len() > 1 && items.iter().all(is_word) {
             found.extend(items.into_iter().take(MAX_EXAMPLES).map(str::to_owned));
@@ -27,9 +27,8 @@ pub(super) fn examples(description: &str) -> Vec<String> {
     for lead in ["e.g.", "e.g", "such as", "for example", "eg:", "Options:", "options:", "one of", "either"] {
         let Some((_, rest)) = description.split_once(lead) else { continue };
         let end = rest.find([')', '.', ';', '\n']).unwrap_or(rest.len());
-        for piece in
-            rest[..end].split([',', '/']).flat_map(|it| it.split(" or ")).flat_map(|it| it.split(" and "))
-        {
+        let pieces = parted(&rest[..end]);
+        for piece in pieces.flat_map(|it| it.split(" or ")).flat_map(|it| it.split(" and ")) {
             let piece =
                 piece.trim().trim_matches(|c: char| "'\"`:,".contains(c)).trim_start_matches("or ").trim();
             if !piece.is_empty()
@@ -43,4 +42,10 @@ pub(super) fn examples(description: &str) -> Vec<String> {
         break;
     }
     found
+}
+
+/// Parts a list. What stands in quotation marks is whole, so a slash parts only what has none.
+fn parted(list: &str) -> impl Iterator<Item = &str> {
+    let is_quoted = list.contains(['\'', '"', '`']);
+    list.split(move |c: char| matches!(c, ',' | '|') || c == '/' && !is_quoted)
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::example::examples;
+use super::sign::is_zone;
 use super::{Missing, check};
 use crate::text::{each_term, terms};
 use crate::tool::json::{Members, nesting};
@@ -274,6 +276,13 @@ impl Field {
     /// Whether it takes a time zone, by its name.
     pub(super) fn is_for_zones(&self) -> bool {
         ZONES.contains(&self.head())
+    }
+
+    /// Whether it takes time zones by their names alone, as its description says.
+    pub(super) fn wants_zone_names(&self) -> bool {
+        let says = |word: &str| self.description.to_lowercase().contains(word);
+        let is_shown = || examples(&self.description).iter().any(|it| it.contains('/') && is_zone(it));
+        self.is_for_zones() && !says("city") && (says("iana") || is_shown())
     }
 
     /// The last word of its name, which says what it is.

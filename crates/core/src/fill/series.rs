@@ -178,7 +178,7 @@ mod tests {
                 &zone,
                 "what time is it in Tokyo and in London",
                 "timezone",
-                json!(["Tokyo", "London"]),
+                json!(["Asia/Tokyo", "Europe/London"]),
             ),
             (
                 "read_file",

@@ -145,6 +145,18 @@ fn r9_a_time_zone_goes_where_one_is_needed() {
     let zone = json!({"timezone": {"type": "string", "description": "IANA timezone name (e.g., 'America/New_York')"}});
     let time = |task: &str| filled("get_current_time Get current time in a specific timezone", &zone, task);
     insta::assert_snapshot!(time("Get the current time in Asia/Tokyo"), @r#"timezone = "Asia/Tokyo""#);
+    insta::assert_snapshot!(time("what time is it in Oslo?"), @r#"timezone = "Europe/Oslo""#);
+    insta::assert_snapshot!(time("wie spät ist es in Wien"), @r#"timezone = "Europe/Vienna""#);
+    let way = json!({
+        "source_timezone": {"type": "string", "description": "Source IANA timezone name (e.g., 'America/New_York', 'Europe/London')."},
+        "time": {"type": "string", "description": "Time to convert in 24-hour format (HH:MM)"},
+        "target_timezone": {"type": "string", "description": "Target IANA timezone name (e.g., 'Asia/Tokyo', 'America/San_Francisco')."},
+    });
+    insta::assert_snapshot!(filled("convert_time Convert time between timezones", &way, "Convert 3:30pm New York time to Berlin time"), @r#"
+    source_timezone = "America/New_York"
+    time = "15:30"
+    target_timezone = "Europe/Berlin"
+    "#);
     // A clock that could do without one is asked for a place all the same.
     let zone = json!({"type": "object", "properties": {"zone": {"type": "string"}}});
     let clock = Form::new(("current_time", "Tells the current date and time in a time zone."), zone);
@@ -153,6 +165,31 @@ fn r9_a_time_zone_goes_where_one_is_needed() {
         assert_eq!(zone_in(&format!("What time is it in {place}?")), Some(json!(place)));
     }
     assert_eq!(zone_in("What time is it?"), None);
+}
+
+#[test]
+fn r9_owner_and_name_are_told_by_one_word() {
+    let issues = json!({
+        "owner": {"type": "string"},
+        "repo": {"type": "string"},
+        "state": {"type": "string", "enum": ["open", "closed", "all"]},
+    });
+    let listed = |task: &str| {
+        let all = filled("list_pull_requests List pull requests in a repository", &issues, task);
+        all.lines().filter(|line| !line.starts_with("state")).collect::<Vec<_>>().join(", ")
+    };
+    for task in [
+        "list the pull requests in acme/web",
+        "show me the open pull requests of acme/web?",
+        "open PRs for acme/web",
+        "acme/web: which pull requests are open",
+        "pull requests of https://github.com/acme/web/pulls that are open",
+        "is feature/login merged in acme/web",
+    ] {
+        assert_eq!(listed(task), r#"owner = "acme", repo = "web""#, "{task}");
+    }
+    assert_eq!(listed("PRs of vercel/next.js"), r#"owner = "vercel", repo = "next.js""#);
+    assert!(!listed("list pull requests with bugs and/or docs").contains("or\""));
 }
 
 #[test]

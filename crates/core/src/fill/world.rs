@@ -1,4 +1,5 @@
-//! What everybody knows and schemas ask for: codes of languages, currencies and countries, and where cities lie.
+//! What everybody knows and schemas ask for: codes of languages, currencies and countries, where cities lie, and
+//! which time they keep.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -18,6 +19,7 @@ struct World {
     languages: HashMap<String, String>,
     currencies: HashMap<String, String>,
     countries: HashMap<String, String>,
+    zones: HashMap<String, String>,
 }
 
 /// Tokens of the longest name.
@@ -63,6 +65,11 @@ pub(super) fn is_place(tokens: &[Token]) -> bool {
     let world = World::builtin();
     let name: Vec<&str> = tokens.iter().map(|it| it.lower.as_str()).collect();
     [&world.cities, &world.american, &world.countries].iter().any(|names| names.contains_key(&name.join(" ")))
+}
+
+/// Returns the time zone that a place keeps, by its IANA name.
+pub(super) fn zone(place: &str) -> Option<&'static str> {
+    World::builtin().zones.get(&place.to_lowercase()).map(String::as_str)
 }
 
 /// Finds cities in a text for a field that wants them with their state or country.
