@@ -1,12 +1,16 @@
 //! What one call would do to the world, judged from its tool and its arguments.
 //!
 //! What is known of a tool is where it begins; the arguments may make a call worse than its tool: a push that
-//! is forced, a statement that drops a table. Only a call that can be read whole is taken to be better.
+//! is forced, a statement that drops a table, a text that replaces another. A warning of a server is put aside only for
+//! a call of which every argument is understood, and never for more than a write.
 
 mod code; //     calls in program text
 mod flags; //    switches and words that stand for an action
 mod lists; //    the words that all of this goes by
 mod programs; // what programs of a command line destroy
+mod reads; //    command lines that certainly only read
+mod repeated; // keys that an object has twice
+mod replace; //  whole texts in the place of others
 mod shell; //    command lines
 mod sql; //      statements for a database
 
@@ -15,7 +19,10 @@ use serde_json::{Map, Value};
 
 use crate::tool::words::words;
 use crate::tool::{Effect, Hints, Tool, names_destruction};
+use flags::Place;
 use lists::Lists;
+
+pub use repeated::repeated_key;
 
 /// What one call would do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,8 +34,14 @@ pub struct Hazard {
     pub sign: Option<String>,
 }
 
-/// Objects within objects that are looked into.
-const DEPTH: usize = 12;
+/// Stands for the value of an argument that is not known yet, such as one that an earlier step will give.
+///
+/// A text that will be written counts as one that is there; a command, a statement or a mode that is not known is
+/// never taken to be harmless.
+pub const LATER: &str = "\u{fffc}";
+
+/// Objects within objects that are looked into: as deep as JSON is read at all.
+const DEPTH: usize = 128;
 
 /// Judges a call. `known` is what is known of the effect of the tool besides.
 ///
@@ -49,17 +62,19 @@ const DEPTH: usize = 12;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn assess(tool: &Tool, known: Effect, arguments: &Value) -> Hazard {
-    let mut scan = Scan { kind: Kind::of(tool), known, worst: None, sign: None };
+    let mut scan = Scan { kind: Kind::of(tool), known, is_unproven: false, sign: None };
     scan.value("", arguments, DEPTH);
-    if let Some(sign) = scan.sign {
+    let replaced = || replace::sign(tool, arguments.as_object()?);
+    if let Some(sign) = scan.sign.take().or_else(replaced) {
         return Hazard { effect: Effect::Destroy, sign: Some(sign) };
     }
     let is_named_so = Effect::infer(&tool.name, Hints::default()) == Effect::Destroy;
-    let effect = match scan.worst {
-        // The server warns of what its tool can do; this call can be read, and does nothing of it.
-        Some(worst) if known == Effect::Destroy && !is_named_so => worst,
-        _ if known == Effect::Destroy && is_rehearsal(tool, arguments) => Effect::Write,
-        _ => known,
+    let effect = match known {
+        // The server warns of what its tool can do; this call is understood, and does nothing of it.
+        Effect::Destroy if !is_named_so && scan.kind.is_understood(tool, arguments) => Effect::Write,
+        Effect::Destroy if is_rehearsal(tool, arguments) => Effect::Write,
+        Effect::Read if scan.is_unproven => Effect::Write,
+        Effect::Destroy | Effect::Write | Effect::Read => known,
     };
     Hazard { effect, sign: None }
 }
@@ -81,7 +96,7 @@ pub(crate) fn offers_destruction(tool: &Tool) -> bool {
 fn is_rehearsal(tool: &Tool, arguments: &Value) -> bool {
     let names = &Lists::builtin().rehearsals;
     let is_switch = |key: &str| {
-        let joined: String = words(key).take(2).map(str::to_lowercase).collect();
+        let joined: String = words(key).map(str::to_lowercase).collect();
         names.contains(&joined) && tool.parameters.iter().any(|parameter| parameter.name == key)
     };
     let given = arguments.as_object();
@@ -115,6 +130,33 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Whether a tool runs what it is told, all of that is known to destroy nothing, and nothing else is said.
+    fn is_understood(&self, tool: &Tool, arguments: &Value) -> bool {
+        let lists = Lists::builtin();
+        let Some(given) = arguments.as_object() else { return false };
+        let runs = words(&tool.name).any(|word| lists.runners.contains(&word.to_lowercase()));
+        let is_told = |key: &str, text: &str| {
+            self.takes_sql && key_is(key, &lists.sql_keys) && sql::understood(text).is_some()
+                || key_is(key, &lists.shell_keys) && reads::only_reads(text)
+        };
+        let is_beside = |key: &str, value: &Value| match value {
+            Value::Null => true,
+            Value::Bool(_) | Value::Number(_) => key_is(key, &lists.beside),
+            Value::String(text) => key_is(key, &lists.beside) && text.chars().all(reads::is_plain),
+            Value::Array(_) | Value::Object(_) => false,
+        };
+        let mut is_any_told = false;
+        let is_all_known = given.iter().all(|(key, value)| {
+            let is_own = tool.parameters.iter().any(|parameter| parameter.name == *key);
+            let told = value.as_str().is_some_and(|text| is_told(key, text));
+            is_any_told |= told;
+            is_own && (told || is_beside(key, value))
+        });
+        runs && is_any_told && is_all_known
+    }
+}
+
 fn is_sql(lists: &Lists, word: &str) -> bool {
     word.ends_with("sql") || lists.sql_words.contains(word)
 }
@@ -123,34 +165,45 @@ fn is_sql(lists: &Lists, word: &str) -> bool {
 struct Scan {
     kind: Kind,
     known: Effect,
-    /// The worst of what could be read whole; `None` where nothing could.
-    worst: Option<Effect>,
+    /// Whether something may do more than read, or could not be looked into.
+    is_unproven: bool,
     sign: Option<String>,
 }
 
 impl Scan {
     fn value(&mut self, key: &str, value: &Value, depth: usize) {
-        if depth == 0 || self.sign.is_some() {
+        if depth == 0 {
+            self.is_unproven = true;
+            return;
+        }
+        if self.sign.is_some() {
             return;
         }
         match value {
             Value::Object(members) => self.object(members, depth),
-            Value::Array(items) => {
-                if key_is(key, &Lists::builtin().argument_keys) {
-                    self.line(key, &[], &texts(items));
-                }
-                for item in items {
-                    self.value(key, item, depth - 1);
-                }
-            }
+            Value::Array(items) => self.array(key, items, depth),
             Value::String(text) => self.text(key, text, depth),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
+    fn array(&mut self, key: &str, items: &[Value], depth: usize) {
+        let lists = Lists::builtin();
+        let is_command = key_is(key, &lists.shell_keys);
+        if is_command || key_is(key, &lists.argument_keys) {
+            let words = texts(items);
+            self.is_unproven |= is_command || !self.kind.programs.is_empty();
+            self.line(key, if is_command { &words } else { &[] }, if is_command { &[] } else { &words });
+        }
+        for item in items {
+            self.value(key, item, depth - 1);
+        }
+    }
+
     fn object(&mut self, members: &Map<String, Value>, depth: usize) {
         let lists = Lists::builtin();
-        if let Some(sign) = flags::sign(members, self.known, depth == DEPTH) {
+        let place = if depth == DEPTH { Place::Outermost } else { Place::Inside };
+        if let Some(sign) = flags::sign(members, self.known, place) {
             self.sign = Some(sign);
             return;
         }
@@ -172,48 +225,50 @@ impl Scan {
         if trimmed.starts_with(['{', '[']) {
             // Models write lists and objects as text where a schema is vague.
             if let Ok(inner) = serde_json::from_str::<Value>(trimmed) {
+                if let Some(twice) = repeated_key(trimmed) {
+                    self.sign = Some(format!("`{twice}` is there twice in `{key}`"));
+                }
                 self.value(key, &inner, depth - 1);
                 return;
             }
         }
-        if self.kind.takes_sql && key_is(key, &lists.sql_keys) {
-            self.judged(key, sql::judge(trimmed));
+        let is_command = key_is(key, &lists.shell_keys)
+            || (self.kind.is_shell && key_is(key, &lists.shell_keys_of_shells));
+        if is_command {
+            self.is_unproven |= !reads::only_reads(trimmed);
+            self.found(key, shell::sign(trimmed));
         }
-        let is_command = key_is(key, &lists.shell_keys);
-        if is_command || (self.kind.is_shell && key_is(key, &lists.shell_keys_of_shells)) {
-            self.judged(key, Some(shell::judge(trimmed)));
+        let holds_sql = key_is(key, &lists.sql_keys);
+        if holds_sql && (self.kind.takes_sql || words(key).any(|word| is_sql(lists, &word.to_lowercase()))) {
+            let is_question = key_is(key, &lists.question_keys) && sql::is_prose(trimmed);
+            self.is_unproven |= !is_question && sql::understood(trimmed) != Some(Effect::Read);
+            self.found(key, sql::sign(trimmed));
         }
         if is_command || key_is(key, &lists.argument_keys) {
             let words: Vec<String> = trimmed.split_whitespace().map(str::to_owned).collect();
+            self.is_unproven |= !self.kind.programs.is_empty();
             self.line(key, &[], &words);
         }
-        if key_is(key, &lists.code_keys) || key_is(key, &lists.sql_keys) {
-            self.judged(key, code::sign(trimmed).map(|sign| (Effect::Destroy, sign)));
+        if holds_sql || key_is(key, &lists.code_keys) {
+            self.found(key, code::sign(trimmed));
         }
     }
 
     /// Looks at words as the arguments of the programs that the tool speaks for.
     fn line(&mut self, key: &str, first: &[String], rest: &[String]) {
         let words: Vec<String> = first.iter().chain(rest).cloned().collect();
-        let mut sign = (!first.is_empty()).then(|| shell::sign_of_words(&words)).flatten();
+        let mut sign = if first.is_empty() { None } else { shell::sign_of_words(&words) };
         for program in &self.kind.programs {
             let is_own = words.first().is_some_and(|word| word == program);
             sign = sign.or_else(|| programs::sign(program, &words[usize::from(is_own)..]));
         }
-        if let Some(sign) = sign {
-            self.judged(key, Some((Effect::Destroy, sign)));
-        }
+        self.found(key, sign);
     }
 
-    fn judged(&mut self, key: &str, found: Option<(Effect, String)>) {
-        let Some((effect, sign)) = found else { return };
-        if effect == Effect::Destroy {
-            let place = if key.is_empty() { String::new() } else { format!(" in `{key}`") };
-            self.sign.get_or_insert_with(|| format!("`{sign}`{place}"));
-        }
-        let is_worse = |worst: Effect| rank(effect) > rank(worst);
-        if self.worst.is_none_or(is_worse) {
-            self.worst = Some(effect);
+    fn found(&mut self, key: &str, sign: Option<String>) {
+        let place = if key.is_empty() { String::new() } else { format!(" in `{key}`") };
+        if self.sign.is_none() {
+            self.sign = sign.map(|sign| format!("`{sign}`{place}"));
         }
     }
 }

@@ -16,6 +16,14 @@ pub(super) struct Lists {
     pub(super) sql_words: Set,
     /// Names of arguments that hold SQL, in such a tool.
     pub(super) sql_keys: Set,
+    /// Those among them that may hold a person's words instead.
+    pub(super) question_keys: Set,
+    /// Words that a statement which only reads does not have outside of quotes.
+    pub(super) sql_verbs: Set,
+    /// What may stand before a parenthesis in a statement that is understood: keywords, and functions without effects.
+    pub(super) sql_callable: Set,
+    /// Pragmas that only tell something.
+    pub(super) sql_pragmas: Set,
     /// Words of a tool that is a shell.
     pub(super) shell_words: Set,
     /// Names of arguments that hold a command line.
@@ -42,6 +50,22 @@ pub(super) struct Lists {
     pub(super) modes: Set,
     /// Names of arguments that say which part of something is replaced.
     pub(super) parts: Set,
+    /// Names of arguments that hold a whole text.
+    pub(super) texts: Set,
+    /// Verbs of tools that put something in the place of what is there.
+    pub(super) replacing: Set,
+    /// The same, where an argument names what is written to.
+    pub(super) writing: Set,
+    /// Verbs and modes that leave what is there.
+    pub(super) adding: Set,
+    /// Words of a switch that says whether what is there may be lost.
+    pub(super) overwriting: Set,
+    /// Switches, as one word, with which nothing that is there is lost.
+    pub(super) sparing: Set,
+    /// Words of a tool that runs the command line or the statement it is given.
+    pub(super) runners: Set,
+    /// Last words of parameters of such a tool that only say where or for how long.
+    pub(super) beside: Set,
     /// Switches with which a call only says what it would do.
     pub(super) rehearsals: Set,
     /// What destroys, by program: words that are there in this order, and switches that are there or, with `!`,
@@ -55,7 +79,7 @@ pub(super) struct Lists {
     pub(super) databases: Set,
     /// Programs that run program text they are given as one word.
     pub(super) interpreters: Set,
-    /// Programs that change nothing, however they are called.
+    /// Programs that change nothing, whatever their switches.
     pub(super) readers: Set,
     /// Functions that destroy.
     pub(super) code_calls: Set,

@@ -2,28 +2,17 @@
 
 use super::lists::Lists;
 use super::{code, programs, sql};
-use crate::tool::Effect;
 
-/// Shells within shells that are looked into.
+/// Shells within shells that are looked into. Nobody needs more, so more are taken to hide something.
 const NESTING: usize = 4;
-/// Words of a wrapper's own before the program that it runs.
+/// Programs behind a wrapper that are looked at.
 const WRAPPED: usize = 24;
 
-/// Judges a command line. What is not known is taken to write.
-pub(super) fn judge(line: &str) -> (Effect, String) {
-    if let Some(sign) = sign(line, NESTING) {
-        return (Effect::Destroy, sign);
-    }
-    let readers = &Lists::builtin().readers;
-    let reads = |command: &Command| {
-        let program = command.words.first().map(|word| base(word));
-        command.writes_to.is_none() && program.is_none_or(|program| readers.contains(&program))
-    };
-    let all = commands(line);
-    (
-        if all.commands.iter().all(reads) && all.inner.is_empty() { Effect::Read } else { Effect::Write },
-        String::new(),
-    )
+/// Returns what a command line destroys by, as `git push --force`.
+pub(super) fn sign(line: &str) -> Option<String> {
+    // The shell itself reads this variable as the space between words.
+    let line = line.replace("${IFS}", " ").replace("$IFS", " ");
+    sign_within(&line, NESTING)
 }
 
 /// Returns what the words of one command destroy by.
@@ -31,53 +20,56 @@ pub(super) fn sign_of_words(words: &[String]) -> Option<String> {
     sign_of(words, NESTING)
 }
 
-fn sign(line: &str, nesting: usize) -> Option<String> {
-    if nesting == 0 {
-        return None;
-    }
+fn sign_within(line: &str, nesting: usize) -> Option<String> {
+    let Some(nesting) = nesting.checked_sub(1) else {
+        return Some("a shell in a shell in a shell".to_owned());
+    };
     let all = commands(line);
     let own = all.commands.iter().find_map(|command| {
         let target = command.writes_to.as_deref().filter(|target| !is_nowhere(target));
         sign_of(&command.words, nesting).or_else(|| target.map(|target| format!("> {target}")))
     });
-    own.or_else(|| all.inner.iter().find_map(|inner| sign(inner, nesting - 1)))
+    own.or_else(|| all.inner.iter().find_map(|inner| sign_within(inner, nesting)))
 }
 
 fn sign_of(words: &[String], nesting: usize) -> Option<String> {
     let lists = Lists::builtin();
     let start = words.iter().position(|word| !is_assignment(word))?;
-    let (program, rest) = (base(&words[start]), &words[start + 1..]);
-    if let Some(sign) = programs::sign(&program, rest) {
+    if let Some(sign) = sign_at(words, start, nesting) {
         return Some(sign);
     }
-    let texts = || rest.iter().filter(|word| word.contains(char::is_whitespace));
-    if lists.shells.contains(&program)
-        && let Some(found) = texts().find_map(|text| sign(text, nesting - 1))
-    {
-        return Some(found);
-    }
-    if lists.databases.contains(&program)
-        && let Some((Effect::Destroy, what)) =
-            texts().filter_map(|text| sql::judge(text)).max_by_key(|it| super::rank(it.0))
-    {
-        return Some(what);
-    }
-    if lists.interpreters.contains(&program)
-        && let Some(call) = rest.iter().find_map(|text| code::sign(text))
-    {
-        return Some(call);
-    }
+    let program = base(&words[start]);
     if !lists.wrappers.contains(&program) && !lists.shells.contains(&program) {
         return None;
     }
-    let inner = (0..rest.len().min(WRAPPED)).filter(|at| !rest[*at].starts_with('-'));
-    inner.filter(|_| nesting > 1).find_map(|at| {
-        let program = base(&rest[at]);
-        let is_program = lists.programs.contains_key(&program)
-            || lists.wrappers.contains(&program)
-            || lists.shells.contains(&program);
-        is_program.then(|| sign_of(&rest[at..], nesting - 1)).flatten()
-    })
+    let is_program = |at: &usize| {
+        let program = base(&words[*at]);
+        !words[*at].starts_with('-')
+            && (lists.programs.contains_key(&program)
+                || lists.wrappers.contains(&program)
+                || lists.shells.contains(&program))
+    };
+    let inner = (start + 1..words.len()).filter(is_program).take(WRAPPED);
+    inner.filter_map(|at| sign_at(words, at, nesting)).next()
+}
+
+/// What the program at one place of a command destroys by, with the words behind it.
+fn sign_at(words: &[String], at: usize, nesting: usize) -> Option<String> {
+    let lists = Lists::builtin();
+    let (program, rest) = (base(&words[at]), &words[at + 1..]);
+    if let Some(sign) = programs::sign(&program, rest) {
+        return Some(sign);
+    }
+    let mut texts = rest.iter().filter(|word| word.contains(char::is_whitespace));
+    if lists.shells.contains(&program) {
+        texts.find_map(|text| sign_within(text, nesting))
+    } else if lists.databases.contains(&program) {
+        texts.find_map(|text| sql::sign(text))
+    } else if lists.interpreters.contains(&program) {
+        rest.iter().find_map(|text| code::sign(text))
+    } else {
+        None
+    }
 }
 
 /// The name of a program without its folder, as `/bin/rm` and `RM.EXE` are written.

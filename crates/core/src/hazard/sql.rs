@@ -1,130 +1,252 @@
-//! Statements for a database: do they read, write, or destroy?
+//! Statements for a database: do they destroy, and do they certainly not?
+//!
+//! Databases differ in what is a comment, a quoted name or a string. A text that one of them may read differently is
+//! judged in both ways, and never taken to be harmless.
 
-use crate::tool::Effect;
+use super::lists::Lists;
+use crate::tool::words::words;
+use crate::tool::{Effect, names_destruction};
 
-/// Judges a text; `None` when it does not begin as SQL does.
-pub(super) fn judge(text: &str) -> Option<(Effect, String)> {
-    // In some dialects a backslash escapes a quote and in others not, so both must be harmless.
-    let readings = [Backslash::Escapes, Backslash::Plain].map(|backslash| judge_as(text, backslash));
-    let [first, second] = readings;
-    let first = first?;
-    match second {
-        Some(second) if second.0 == Effect::Destroy => Some(second),
-        _ => Some(first),
+/// Returns what in a text destroys, such as `DROP`.
+pub(super) fn sign(text: &str) -> Option<String> {
+    let lexed = Lexed::of(text);
+    let found = lexed.statements.iter().find_map(|it| sign_of(it));
+    // Where the text may be cut differently, whatever could begin a statement does.
+    found.or_else(|| if lexed.is_certain { None } else { bare(text).iter().find_map(|it| verb_of(it)) })
+}
+
+/// Returns what a text does when it is understood from its first character to its last: it reads, or it only adds.
+pub(super) fn understood(text: &str) -> Option<Effect> {
+    let lexed = Lexed::of(text);
+    if !lexed.is_certain || lexed.has_comments {
+        return None;
+    }
+    let effects: Option<Vec<Effect>> =
+        lexed.statements.iter().filter(|it| !it.is_empty()).map(|it| effect_of(it)).collect();
+    effects?.into_iter().max_by_key(|effect| super::rank(*effect))
+}
+
+/// Whether a text is words of a person: letters and stops, beginning as no statement does.
+pub(super) fn is_prose(text: &str) -> bool {
+    let lists = Lists::builtin();
+    let begins = [
+        "select", "with", "explain", "desc", "describe", "pragma", "values", "copy", "load", "attach",
+        "detach", "vacuum", "handler", "rename", "purge", "commit", "begin", "rollback", "do", "replace",
+        "reindex", "analyze", "import", "export", "install", "start", "refresh", "optimize", "flush",
+        "reset", "use", "show",
+    ];
+    let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '?' | ',' | '.' | '!');
+    text.chars().all(is_letter)
+        && text.starts_with(char::is_alphanumeric)
+        && !begins.contains(&first.as_str())
+        && !lists.sql_verbs.contains(&first)
+}
+
+fn sign_of(words: &[String]) -> Option<String> {
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    if let Some(verb) = verb_of(words) {
+        return Some(verb);
+    }
+    if matches!(word(0), "EXPLAIN" | "DESC" | "DESCRIBE") {
+        // Only with this word the statement is also run.
+        let at = words.iter().position(|word| word == "ANALYZE" || word == "ANALYSE")?;
+        return words[at..].iter().enumerate().skip(1).find_map(|(next, _)| verb_of(&words[at + next..]));
+    }
+    if word(0) == "MERGE" && has("DELETE") {
+        return Some("MERGE … DELETE".to_owned());
+    }
+    // Within a block or a common table expression, and where statements need nothing between them.
+    let kinds = ["TABLE", "DATABASE", "SCHEMA", "VIEW", "INDEX", "COLUMN", "USER", "ROLE"];
+    let nested = words.windows(2).find(|pair| match pair[0].as_str() {
+        "DROP" => kinds.contains(&pair[1].as_str()),
+        "TRUNCATE" | "ALTER" => pair[1] == "TABLE",
+        "DELETE" => pair[1] == "FROM",
+        _ => false,
+    });
+    nested.map(|pair| pair[0].clone()).or_else(|| words.windows(2).find_map(|pair| destructive_call(pair)))
+}
+
+/// The first word of a statement, where it destroys.
+fn verb_of(words: &[String]) -> Option<String> {
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    match word(0) {
+        first @ ("DROP" | "TRUNCATE" | "DELETE" | "ALTER" | "PURGE") => Some(first.to_owned()),
+        "UPDATE" if !words.iter().any(|word| word == "WHERE") => Some("UPDATE without WHERE".to_owned()),
+        "CREATE" if word(1) == "OR" && word(3) == "TABLE" => Some("CREATE OR REPLACE TABLE".to_owned()),
+        _ => None,
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Backslash {
-    Escapes,
-    Plain,
+/// `pg_terminate_backend(`: a function of several words of which one destroys.
+fn destructive_call(pair: &[String]) -> Option<String> {
+    let parts: Vec<String> = words(&pair[0]).map(str::to_lowercase).collect();
+    let is_one = pair[1] == "(" && parts.len() > 1 && parts.iter().any(|part| names_destruction(part));
+    is_one.then(|| pair[0].to_lowercase())
 }
 
-fn judge_as(text: &str, backslash: Backslash) -> Option<(Effect, String)> {
-    let statements = statements(text, backslash);
-    let judged: Option<Vec<(Effect, String)>> =
-        statements.iter().filter(|it| !it.is_empty()).map(|it| statement(it)).collect();
-    let mut judged = judged?;
-    // A later statement counts as much as the first.
-    judged.sort_by_key(|(effect, _)| std::cmp::Reverse(super::rank(*effect)));
-    judged.into_iter().next()
-}
-
-fn statement(words: &[String]) -> Option<(Effect, String)> {
+fn effect_of(words: &[String]) -> Option<Effect> {
+    let lists = Lists::builtin();
     let word = |at: usize| words.get(at).map_or("", String::as_str);
-    let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let pair = |a: &str, b: &str| words.windows(2).any(|pair| pair[0] == a && pair[1] == b);
-    let destroys = |what: &str| Some((Effect::Destroy, what.to_owned()));
-    let plain = |effect| Some((effect, word(0).to_owned()));
+    let is_free_of_verbs =
+        |rest: &[String]| !rest.iter().any(|word| lists.sql_verbs.contains(&word.to_lowercase()));
     match word(0) {
-        first @ ("DROP" | "TRUNCATE" | "DELETE" | "ALTER" | "PURGE") => destroys(first),
-        "UPDATE" if !has("WHERE") => destroys("UPDATE without WHERE"),
-        "MERGE" if has("DELETE") => destroys("MERGE … DELETE"),
-        "CREATE" if word(1) == "OR" && word(3) == "TABLE" => destroys("CREATE OR REPLACE TABLE"),
-        "EXPLAIN" if word(1) == "ANALYZE" => statement(&words[2..]),
-        "BEGIN" | "IF" | "DECLARE" | "DO" | "WITH" | "LOOP" | "THEN" | "ELSE" | "TRANSACTION" => {
-            let danger = [
-                ("DROP", "TABLE"),
-                ("DROP", "DATABASE"),
-                ("DROP", "SCHEMA"),
-                ("TRUNCATE", "TABLE"),
-                ("DELETE", "FROM"),
-                ("ALTER", "TABLE"),
-            ];
-            if let Some((first, _)) = danger.into_iter().find(|(a, b)| pair(a, b)) {
-                return destroys(first);
-            }
-            let writes =
-                ["INSERT", "UPDATE", "MERGE", "CREATE", "CALL", "EXEC", "EXECUTE", "PERFORM", "INTO"];
-            plain(if writes.into_iter().any(has) { Effect::Write } else { Effect::Read })
+        "SELECT" | "WITH" | "VALUES" | "EXPLAIN" | "DESC" | "DESCRIBE"
+            if is_free_of_verbs(words) && calls_nothing(words) =>
+        {
+            Some(Effect::Read)
         }
-        "SELECT" | "VALUES" | "TABLE" => plain(if has("INTO") { Effect::Write } else { Effect::Read }),
-        "PRAGMA" => plain(if has("=") { Effect::Write } else { Effect::Read }),
-        "SHOW" | "DESCRIBE" | "DESC" | "EXPLAIN" | "USE" | "COMMIT" | "ROLLBACK" | "END" | "LIST" => {
-            plain(Effect::Read)
+        "SHOW" if !words.iter().any(|word| word == "(") => Some(Effect::Read),
+        "PRAGMA"
+            if lists.sql_pragmas.contains(&word(1).to_lowercase()) && !words.iter().any(|it| it == "=") =>
+        {
+            Some(Effect::Read)
         }
-        "UPDATE" | "INSERT" | "MERGE" | "CREATE" | "REPLACE" | "GRANT" | "REVOKE" | "SET" | "CALL"
-        | "EXEC" | "EXECUTE" | "COPY" | "LOAD" | "ATTACH" | "DETACH" | "VACUUM" | "ANALYZE" | "COMMENT"
-        | "REFRESH" | "LOCK" | "RENAME" | "UPSERT" | "START" | "SAVEPOINT" | "REINDEX" => {
-            plain(Effect::Write)
+        "INSERT" if word(1) == "INTO" && is_free_of_verbs(&words[2..]) => {
+            // The name of a table may stand before its columns.
+            let at = words.iter().position(|word| word == "(" || word == "VALUES" || word == "SELECT")?;
+            calls_nothing(&words[at..]).then_some(Effect::Write)
         }
         _ => None,
     }
 }
 
-/// Cuts a text into statements of words in upper case, without comments, strings and quoted names.
-fn statements(text: &str, backslash: Backslash) -> Vec<Vec<String>> {
-    let mut all = vec![Vec::new()];
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
+/// Whether no function is called but those that are known to have no effects.
+fn calls_nothing(words: &[String]) -> bool {
+    let callable = &Lists::builtin().sql_callable;
+    words.iter().enumerate().filter(|(_, word)| *word == "(").all(|(at, _)| {
+        let Some(before) = at.checked_sub(1).map(|at| &words[at]) else { return true };
+        let is_owned = at > 1 && words[at - 2] == ".";
+        let is_operator = before.chars().all(|c| !c.is_alphanumeric() && c != '_') && before != "?";
+        is_operator || (!is_owned && callable.contains(&before.to_lowercase()))
+    })
+}
+
+/// A text cut into statements of words in upper case.
+#[derive(Debug)]
+struct Lexed {
+    statements: Vec<Vec<String>>,
+    /// Whether every database cuts it like that.
+    is_certain: bool,
+    has_comments: bool,
+}
+
+impl Lexed {
+    fn of(text: &str) -> Self {
+        let mut lexed = Self { statements: vec![Vec::new()], is_certain: true, has_comments: false };
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            rest = lexed.take(c, rest);
+        }
+        lexed
+    }
+
+    /// Takes what is next in a text; returns what is left.
+    fn take<'t>(&mut self, c: char, rest: &'t str) -> &'t str {
         let after = &rest[c.len_utf8()..];
-        let words = all.last_mut().expect("there is always one");
-        rest = match c {
-            '\'' | '"' | '`' => {
-                // A name in quotes is a word of the statement all the same.
-                words.push("?".to_owned());
-                skip_quoted(after, c, backslash)
+        match c {
+            '\'' | '"' | '`' => self.quoted(after, c),
+            '-' if after.starts_with('-') => {
+                let is_everywhere = after[1..].starts_with(|c: char| c.is_ascii_whitespace());
+                self.comment(after.split_once('\n').map_or("", |(_, rest)| rest), is_everywhere)
             }
-            '[' => after.split_once(']').map_or("", |(_, rest)| rest),
-            '-' if after.starts_with('-') => after.split_once('\n').map_or("", |(_, rest)| rest),
-            '#' => after.split_once('\n').map_or("", |(_, rest)| rest),
+            '#' => self.comment(after.split_once('\n').map_or("", |(_, rest)| rest), false),
             // What stands behind `/*!` is run by MySQL.
-            '/' if after.starts_with("*!") => after[2..].trim_start_matches(|c: char| c.is_ascii_digit()),
-            '/' if after.starts_with('*') => after.split_once("*/").map_or("", |(_, rest)| rest),
-            '$' => skip_dollars(after, words),
-            ';' => {
-                all.push(Vec::new());
-                after
+            '/' if after.starts_with("*!") => {
+                self.comment(after[2..].trim_start_matches(|c: char| c.is_ascii_digit()), false)
             }
-            '=' => {
-                words.push("=".to_owned());
+            '/' if after.starts_with('*') => {
+                let (inner, rest) = after[1..].split_once("*/").unwrap_or((after, ""));
+                // Some databases count the comments within comments.
+                self.comment(
+                    rest,
+                    !inner.contains("/*") && !inner.starts_with(['+', 'M']) && after.contains("*/"),
+                )
+            }
+            '[' => {
+                // Only what is closed was a name, and one that never is would be looked for again and again.
+                let closed = if self.is_certain { after.split_once(']') } else { None };
+                self.is_certain = false;
+                closed.map_or(after, |(_, rest)| rest)
+            }
+            '$' => {
+                self.is_certain = false;
+                skip_dollars(after, self.words())
+            }
+            ';' => {
+                self.statements.push(Vec::new());
                 after
             }
             c if c.is_alphabetic() || c == '_' => {
                 let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-                words.push(rest[..end].to_uppercase());
+                self.words().push(rest[..end].to_uppercase());
                 &rest[end..]
             }
-            _ => after,
-        };
-    }
-    all
-}
-
-fn skip_quoted(rest: &str, quote: char, backslash: Backslash) -> &str {
-    let mut chars = rest.char_indices();
-    while let Some((at, c)) = chars.next() {
-        if c == '\\' && backslash == Backslash::Escapes {
-            chars.next();
-        } else if c == quote {
-            let after = &rest[at + 1..];
-            if !after.starts_with(quote) {
-                return after;
+            '(' | '.' | '=' => {
+                self.words().push(c.to_string());
+                after
             }
-            chars.next();
+            c if c.is_ascii_whitespace() || c.is_ascii_digit() => after,
+            ')' | ',' | '*' | '<' | '>' | '+' | '-' | '/' | '%' | ':' | '?' | '|' => {
+                self.words().push(",".to_owned());
+                after
+            }
+            '!' if after.starts_with('=') => after,
+            _ => {
+                self.is_certain = false;
+                after
+            }
         }
     }
-    ""
+
+    fn words(&mut self) -> &mut Vec<String> {
+        self.statements.last_mut().expect("there is always one")
+    }
+
+    fn comment<'t>(&mut self, rest: &'t str, is_everywhere: bool) -> &'t str {
+        self.has_comments = true;
+        self.is_certain &= is_everywhere;
+        rest
+    }
+
+    fn quoted<'t>(&mut self, rest: &'t str, quote: char) -> &'t str {
+        // A name in quotes is a word of the statement all the same.
+        self.words().push("?".to_owned());
+        let mut chars = rest.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '\\' => {
+                    self.is_certain = false;
+                    chars.next();
+                }
+                c if c == quote => {
+                    let is_doubled = chars.next_if(|(_, next)| *next == quote).is_some();
+                    if !is_doubled {
+                        return &rest[at + 1..];
+                    }
+                }
+                // Not every database quotes names like this, so one that is more than a name is not certain.
+                c if quote == '`' && !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) => {
+                    self.is_certain = false;
+                }
+                _ => {}
+            }
+        }
+        self.is_certain = false;
+        ""
+    }
+}
+
+/// The words of a text between semicolons, as if nothing were quoted or commented out.
+fn bare(text: &str) -> Vec<Vec<String>> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words = |part: &str| -> Vec<String> {
+        let words =
+            part.split(|c: char| !is_word(c)).filter(|word| word.starts_with(|c: char| !c.is_numeric()));
+        words.map(str::to_uppercase).collect()
+    };
+    text.split(';').map(words).collect()
 }
 
 /// Skips a string such as `$$…$$`, except that the body of `DO` is run.

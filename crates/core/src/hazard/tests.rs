@@ -175,21 +175,129 @@ fn c3_sql_is_read_by_its_words_and_not_by_its_strings() {
 }
 
 #[test]
-fn c3_a_call_that_can_be_read_is_better_than_what_its_server_warns_of() {
-    let run = tool("postgres__execute_sql", &["sql"]);
-    let call = |sql: &str| assess(&run, Effect::Destroy, &json!({"sql": sql})).effect;
-    assert_eq!(call("SELECT 1"), Effect::Read);
-    assert_eq!(call("INSERT INTO t VALUES (1)"), Effect::Write);
-    assert_eq!(call("tidy up"), Effect::Destroy);
-    let shell = tool("run_command", &["command"]);
-    let call = |line: &str| assess(&shell, Effect::Destroy, &json!({"command": line})).effect;
-    assert_eq!(call("ls | wc -l"), Effect::Read);
-    assert_eq!(call("make deploy"), Effect::Write);
-    let named = tool("delete_rows", &["sql", "dry_run"]);
+fn c3_a_warning_is_put_aside_only_for_a_call_that_is_understood_whole() {
+    let run = tool("postgres__execute_sql", &["sql", "timeout", "statement_b64"]);
+    let call = |arguments: Value| assess(&run, Effect::Destroy, &arguments).effect;
+    assert_eq!(call(json!({"sql": "SELECT 1"})), Effect::Write);
+    assert_eq!(call(json!({"sql": "SELECT count(*) FROM t WHERE a = 'it''s'", "timeout": 5})), Effect::Write);
+    assert_eq!(call(json!({"sql": "INSERT INTO t (a) VALUES (1)"})), Effect::Write);
+    for arguments in [
+        json!({"sql": "tidy up"}),
+        json!({"sql": "SELECT 1", "statement_b64": "RFJPUA=="}),
+        json!({"sql": "SELECT 1", "unheard_of": 1}),
+        json!({"sql": "SELECT tidy_up()"}),
+        json!({"sql": "SELECT evil.count(1)"}),
+        json!({"sql": "SELECT 1 -- and more"}),
+        json!({"sql": LATER}),
+        json!({"timeout": 5}),
+        json!({}),
+    ] {
+        assert_eq!(call(arguments.clone()), Effect::Destroy, "{arguments}");
+    }
+    let shell = tool("run_command", &["command", "cwd"]);
+    let call = |line: &str| assess(&shell, Effect::Destroy, &json!({"command": line, "cwd": "/tmp"})).effect;
+    assert_eq!(call("ls -la | wc -l && cat 'a b.txt'"), Effect::Write);
+    for line in ["make deploy", "ls > a", "ls $(x)", "ls; x", "ls 'a;b'", "ls \"", "", "LS", "ls & x"] {
+        assert_eq!(call(line), Effect::Destroy, "{line}");
+    }
+    let disk = tool("format_volume", &["volume", "command"]);
+    assert_eq!(assess(&disk, Effect::Destroy, &json!({"command": "ls"})).effect, Effect::Destroy);
+}
+
+#[test]
+fn c3_a_rehearsal_is_a_switch_that_the_tool_itself_has() {
+    let named = tool("delete_rows", &["sql", "dry_run", "dry_run_disabled"]);
     let call = |arguments: Value| assess(&named, Effect::Destroy, &arguments).effect;
     assert_eq!(call(json!({"sql": "SELECT 1"})), Effect::Destroy);
     assert_eq!(call(json!({"dry_run": true})), Effect::Write);
+    assert_eq!(call(json!({"dry_run_disabled": true})), Effect::Destroy);
     assert_eq!(call(json!({"preview": true})), Effect::Destroy, "the tool has no such switch");
+}
+
+#[test]
+fn c3_a_whole_text_in_the_place_of_another_destroys() {
+    let found: Vec<String> = [
+        ("write_file", json!({"path": "a", "content": "b"})),
+        ("update_page", json!({"id": 7, "title": "T", "body": "b"})),
+        ("set_instructions", json!({"text": "b"})),
+        ("create_or_update_file", json!({"path": "a", "content": "b"})),
+        ("save_files", json!({"files": [{"path": "a", "content": "b"}]})),
+        ("update_issue", json!({"key": "A-1", "fields": {"description": "b"}})),
+        ("write_file", json!({"path": LATER, "content": LATER})),
+        ("write_file", json!({"path": "a", "content": "b", "mode": LATER})),
+        ("write_file", json!({"path": "a", "content": ""})),
+        // Nothing is lost, or not a whole text.
+        ("write_file", json!({"path": "a", "content": "b", "mode": "append"})),
+        ("write_file", json!({"path": "a", "content": "b", "overwrite": false})),
+        ("save_memory", json!({"text": "b"})),
+        ("create_note", json!({"path": "a", "content": "b"})),
+        ("append_to_note", json!({"path": "a", "content": "b"})),
+        ("update_note", json!({"path": "a", "heading": "h", "content": "b"})),
+        ("update_issue", json!({"number": 1, "state": "closed", "title": "t"})),
+        ("set_volume", json!({"level": 3})),
+    ]
+    .into_iter()
+    .map(|(name, arguments)| sign(name, &arguments))
+    .collect();
+    insta::assert_snapshot!(found.join("\n"), @r"
+    `content` replaces what is in `path`
+    `body` replaces what is in `id`
+    `text` replaces what is there
+    `content` replaces what is in `path`
+    `content` replaces what is in `path`
+    `description` replaces what is in `key`
+    `content` replaces what is in `path`
+    `content` replaces what is in `path`
+    `content` replaces what is in `path`
+    -
+    -
+    -
+    -
+    -
+    -
+    -
+    -
+    ");
+}
+
+#[test]
+fn c3_a_schema_and_annotations_say_whether_a_text_replaces_another() {
+    let call = |definition: Value| {
+        let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 999, nesting: 99 };
+        let listed = Advertised { server: "desk".into(), tools: vec![to_raw_value(&definition).unwrap()] };
+        let tool = Catalog::gather([(listed, bounds)]).0.tools()[0].clone();
+        assess(&tool, tool.effect, &json!({"path": "a", "content": "b"})).effect
+    };
+    let by_default = |mode: Value| {
+        call(json!({"name": "write_note", "inputSchema": {"type": "object", "properties": {"mode": mode}}}))
+    };
+    assert_eq!(by_default(json!({"default": "overwrite"})), Effect::Destroy);
+    assert_eq!(by_default(json!({"default": "append"})), Effect::Write);
+    let schema = json!({"type": "object"});
+    let hinted = |is_destructive: bool| {
+        let hints = json!({"destructiveHint": is_destructive});
+        call(json!({"name": "write_note", "annotations": hints, "inputSchema": schema}))
+    };
+    assert_eq!((hinted(true), hinted(false)), (Effect::Destroy, Effect::Write));
+    let told = |text: &str| call(json!({"name": "write_note", "description": text, "inputSchema": schema}));
+    assert_eq!(told("Creates a new note. Fails where one is."), Effect::Write);
+    assert_eq!(told("Creates a note or overwrites an existing one."), Effect::Destroy);
+}
+
+#[test]
+fn c3_what_is_too_deep_or_there_twice_is_never_a_read() {
+    let reads = tool("get_thing", &[]);
+    let mut deep = json!({"action": "delete"});
+    for _ in 0..100 {
+        deep = json!([deep]);
+    }
+    assert_eq!(assess(&reads, Effect::Read, &json!({"x": deep})).effect, Effect::Destroy);
+    for _ in 0..100 {
+        deep = json!([deep]);
+    }
+    assert_eq!(assess(&reads, Effect::Read, &json!({"x": deep})).effect, Effect::Write);
+    let twice = json!({"steps": "[{\"op\": \"add\", \"o\\u0070\": \"remove\"}]"});
+    insta::assert_snapshot!(sign("batch", &twice), @"`op` is there twice in `steps`");
 }
 
 #[test]
@@ -267,7 +375,13 @@ fn c3_a_tool_that_calls_itself_harmless_is_judged_by_what_it_is_told() {
     let call = |arguments: Value| assess(&reads, Effect::Read, &arguments).effect;
     assert_eq!(call(json!({"query": "SELECT 1"})), Effect::Read);
     assert_eq!(call(json!({"query": "DROP TABLE t"})), Effect::Destroy);
+    assert_eq!(call(json!({"query": "INSERT INTO t VALUES (1)"})), Effect::Write);
+    assert_eq!(call(json!({"query": "SELECT 1 INTO OUTFILE 'a'"})), Effect::Write);
+    assert_eq!(call(json!({"query": LATER})), Effect::Write);
+    assert_eq!(call(json!({"query": "which tables are there?"})), Effect::Read, "words of a person");
 }
+
+mod corpus; // calls of real servers
 
 mod arbitrary {
     use super::*;

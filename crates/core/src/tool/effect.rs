@@ -99,13 +99,40 @@ fn from_name(name: &str) -> Effect {
     let links_on = words
         .windows(2)
         .any(|pair| pair[0] == Word::Links && !matches!(pair[1], Word::Reads | Word::ReadsFirst));
-    if destroys || empties(name) {
+    if destroys || empties(name) || is_final(name) {
         Effect::Destroy
     } else if reads && !changes && !links_on {
         Effect::Read
     } else {
         Effect::Write
     }
+}
+
+/// Whether a name says that something is done which nobody can take back: a branch is merged, something is published,
+/// bought or paid. The verb decides, so `create_merge_request` and `list_releases` are not meant.
+fn is_final(name: &str) -> bool {
+    let names: Vec<String> = words(name).map(str::to_lowercase).collect();
+    let kinds: Vec<Word> = names.iter().map(|word| classify(word)).collect();
+    let is_verb = |at: usize| {
+        let linked = at > 0 && kinds[at - 1] == Word::Links;
+        linked || kinds[..at].iter().all(|kind| *kind == Word::Other)
+    };
+    let is_branch =
+        |word: &String| matches!(word.as_str(), "pull" | "pr" | "mr" | "branch" | "branches" | "request");
+    let is_due = |word: &String| {
+        matches!(word.as_str(), "release" | "payment" | "purchase" | "payout" | "refund" | "money" | "funds")
+    };
+    let is_made = names.last().is_some_and(is_due) && !names.iter().any(|word| word == "draft");
+    names.iter().enumerate().filter(|(at, _)| is_verb(*at)).any(|(at, word)| match word.as_str() {
+        "publish" | "pay" | "buy" | "purchase" => true,
+        // A merge request is a thing.
+        "merge" if names.get(at + 1).is_some_and(|next| next.starts_with("request")) => false,
+        "merge" => names[at + 1..].iter().any(is_branch) || at > 0 && names[at - 1] == "git",
+        "accept" => names[at + 1..].iter().any(|word| word == "merge" || word == "pull"),
+        "create" | "make" | "send" | "submit" | "execute" | "process" | "transfer" | "issue" | "capture"
+        | "confirm" | "approve" => at + 1 < names.len() && is_made,
+        _ => false,
+    })
 }
 
 /// Whether a word, as a verb, says that something is removed or cannot be undone.
@@ -218,6 +245,43 @@ mod tests {
         }
         for name in ["execute_sql", "kubectl_apply", "update_and_purge", "search_and_replace"] {
             assert_eq!(hinted(name, Some(false), Some(true)), Effect::Destroy, "{name}");
+        }
+    }
+
+    #[test]
+    fn c3_what_nobody_can_take_back_destroys() {
+        for name in [
+            "merge_pull_request",
+            "accept_merge_request",
+            "mergeBranch",
+            "squash_and_merge_pull_request",
+            "git_merge",
+            "publish_package",
+            "create_release",
+            "create_github_release",
+            "pay_invoice",
+            "create_payment",
+            "transfer_funds",
+            "buy_ticket",
+            "search_and_purchase",
+        ] {
+            assert_eq!(named(name), Effect::Destroy, "{name}");
+        }
+        for name in [
+            "merge_table_cells",
+            "merge_sort",
+            "create_merge_request",
+            "approve_merge_request",
+            "update_pull_request",
+            "create_release_notes_draft",
+            "create_draft_release",
+            "create_payment_link",
+            "get_payment",
+            "list_releases",
+            "get_publish_status",
+            "search_purchases",
+        ] {
+            assert_ne!(named(name), Effect::Destroy, "{name}");
         }
     }
 
