@@ -108,6 +108,10 @@ fn is_rehearsal(tool: &Tool, arguments: &Value) -> bool {
 struct Kind {
     takes_sql: bool,
     is_shell: bool,
+    /// Whether its name says that it looks for something, and not that it runs what it is told.
+    is_search: bool,
+    /// Whether its name says that it runs what it is told.
+    is_runner: bool,
     /// The programs that the tool speaks for, such as `git`.
     programs: Vec<String>,
 }
@@ -115,7 +119,9 @@ struct Kind {
 impl Kind {
     fn of(tool: &Tool) -> Self {
         let lists = Lists::builtin();
-        let mut kind = Self::default();
+        let is_runner = words(&tool.name).any(|word| lists.runners.contains(&word.to_lowercase()));
+        let reads = Effect::infer(&tool.name, Hints::default()) == Effect::Read;
+        let mut kind = Self { is_runner, is_search: reads && !is_runner, ..Self::default() };
         let names = words(&tool.server).chain(words(&tool.name));
         for word in names.map(str::to_lowercase) {
             kind.is_shell |= lists.shell_words.contains(&word);
@@ -135,7 +141,6 @@ impl Kind {
     fn is_understood(&self, tool: &Tool, arguments: &Value) -> bool {
         let lists = Lists::builtin();
         let Some(given) = arguments.as_object() else { return false };
-        let runs = words(&tool.name).any(|word| lists.runners.contains(&word.to_lowercase()));
         let is_told = |key: &str, text: &str| {
             self.takes_sql && key_is(key, &lists.sql_keys) && sql::understood(text).is_some()
                 || key_is(key, &lists.shell_keys) && reads::only_reads(text)
@@ -153,7 +158,7 @@ impl Kind {
             is_any_told |= told;
             is_own && (told || is_beside(key, value))
         });
-        runs && is_any_told && is_all_known
+        self.is_runner && is_any_told && is_all_known
     }
 }
 
@@ -240,7 +245,8 @@ impl Scan {
         }
         let holds_sql = key_is(key, &lists.sql_keys);
         if holds_sql && (self.kind.takes_sql || words(key).any(|word| is_sql(lists, &word.to_lowercase()))) {
-            let is_question = key_is(key, &lists.question_keys) && sql::is_prose(trimmed);
+            let is_question =
+                self.kind.is_search && key_is(key, &lists.question_keys) && sql::is_prose(trimmed);
             self.is_unproven |= !is_question && sql::understood(trimmed) != Some(Effect::Read);
             self.found(key, sql::sign(trimmed));
         }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
+use toolyard_core::hazard;
 use toolyard_core::metadata::Sidecar;
 use toolyard_core::tool::Tool;
 
@@ -39,7 +41,7 @@ mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{CONFIRM, Trouble, failed_call, forward, is_error, text_of, texts, wants_input};
+pub(crate) use call::{Trouble, confirmation, failed_call, forward, is_error, text_of, texts, wants_input};
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use plan::{Doubt, Errand, Lack, Planned, Prospect};
 pub use toolset::{Heard, OWN_TOOLS, Supply};
@@ -341,9 +343,13 @@ impl Hub {
         self.policy().permits(tool, effect)
     }
 
-    /// Whether a tool is asked about before every call, whatever its arguments are.
+    /// Whether a tool is asked about before a call with the arguments that it requires, whatever they are.
     pub(crate) fn asks_before(&self, snapshot: &Snapshot, tool: &Tool) -> bool {
-        let effect = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        let required = tool.parameters.iter().filter(|parameter| parameter.required);
+        let arguments: Map<String, Value> =
+            required.map(|parameter| (parameter.name.clone(), hazard::LATER.into())).collect();
+        let effect = hazard::assess(tool, known, &Value::Object(arguments)).effect;
         self.policy().decide(tool.id.as_str(), &tool.server, effect).0 == Stance::Ask
     }
 

@@ -13,6 +13,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use toolyard_core::hazard::repeated_key;
 
 /// A request id, compared by its JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -268,6 +269,12 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// Says that a call is not made because its arguments can be read in two ways.
+pub(crate) fn said_twice(key: &str) -> String {
+    let shown: String = toolyard_core::tool::clean(key).chars().take(100).collect();
+    format!("`{shown}` is there twice in one object, so what is meant is not clear; say it once")
+}
+
 /// Turns a value into raw JSON.
 pub fn raw(value: &impl Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("own types serialise: string keys, no failing impls")
@@ -275,7 +282,11 @@ pub fn raw(value: &impl Serialize) -> Box<RawValue> {
 
 /// A JSON object whose values stay raw, in the order they came.
 #[derive(Clone, Debug, Default)]
-pub struct Fields(Vec<(String, Box<RawValue>)>);
+pub struct Fields {
+    members: Vec<(String, Box<RawValue>)>,
+    /// A name that the text had twice.
+    twice: Option<Box<str>>,
+}
 
 impl Fields {
     /// Reads an object; absent parameters are an empty one.
@@ -285,7 +296,7 @@ impl Fields {
 
     /// Returns a member.
     pub fn get(&self, key: &str) -> Option<&RawValue> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
+        self.members.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
     /// Returns a member that is a string.
@@ -305,38 +316,46 @@ impl Fields {
 
     /// Sets a member, in its old place when there is one.
     pub fn set(&mut self, key: &str, value: Box<RawValue>) {
-        match self.0.iter_mut().find(|(name, _)| name == key) {
+        match self.members.iter_mut().find(|(name, _)| name == key) {
             Some((_, old)) => *old = value,
-            None => self.0.push((key.to_owned(), value)),
+            None => self.members.push((key.to_owned(), value)),
         }
     }
 
     /// Removes a member.
     pub fn remove(&mut self, key: &str) -> Option<Box<RawValue>> {
-        let at = self.0.iter().position(|(name, _)| name == key)?;
-        Some(self.0.remove(at).1)
+        let at = self.members.iter().position(|(name, _)| name == key)?;
+        Some(self.members.remove(at).1)
     }
 
     /// Keeps the members whose name fits.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.0.retain(|(name, _)| keep(name));
+        self.members.retain(|(name, _)| keep(name));
+    }
+
+    /// Returns a name that was there twice, here or in an object within.
+    ///
+    /// Readers differ in which of the two counts: what was judged may not be what a server acts on.
+    pub fn repeated_key(&self) -> Option<String> {
+        let own = self.twice.as_deref().map(str::to_owned);
+        own.or_else(|| self.members.iter().find_map(|(_, value)| repeated_key(value.get())))
     }
 
     /// Whether there is no member.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.members.is_empty()
     }
 
     /// Returns the members in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), &**value))
+        self.members.iter().map(|(name, value)| (name.as_str(), &**value))
     }
 }
 
 impl Serialize for Fields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
+        let mut map = serializer.serialize_map(Some(self.members.len()))?;
+        for (name, value) in &self.members {
             map.serialize_entry(name, value)?;
         }
         map.end()
@@ -360,10 +379,13 @@ impl<'de> Deserialize<'de> for Fields {
                     // Of a member that is repeated the last counts, as it does for those who read the
                     // text elsewhere; what was checked here must be what they get.
                     match places.entry(name.clone()) {
-                        Entry::Occupied(place) => fields.0[*place.get()].1 = value,
+                        Entry::Occupied(place) => {
+                            fields.members[*place.get()].1 = value;
+                            fields.twice.get_or_insert_with(|| name.into());
+                        }
                         Entry::Vacant(place) => {
-                            place.insert(fields.0.len());
-                            fields.0.push((name, value));
+                            place.insert(fields.members.len());
+                            fields.members.push((name, value));
                         }
                     }
                 }
@@ -440,6 +462,15 @@ mod tests {
     fn of_a_repeated_member_the_last_counts() {
         let fields: Fields = serde_json::from_str(r#"{"name":"x","a":1,"name":"y"}"#).unwrap();
         assert_eq!(raw(&fields).get(), r#"{"name":"y","a":1}"#);
+    }
+
+    #[test]
+    fn c3_a_name_that_is_there_twice_is_found_however_deep_and_however_it_is_written() {
+        let twice = |text: &str| serde_json::from_str::<Fields>(text).unwrap().repeated_key();
+        assert_eq!(twice(r#"{"name":"x","n\u0061me":"y"}"#).as_deref(), Some("name"));
+        assert_eq!(twice(r#"{"arguments":{"a":[{"b":1,"c":{},"b":2}]}}"#).as_deref(), Some("b"));
+        assert_eq!(twice(r#"{"a":{"b":1},"c":{"b":1},"d":"{\"b\":1,\"b\":2}"}"#), None);
+        insta::assert_snapshot!(said_twice("command"), @"`command` is there twice in one object, so what is meant is not clear; say it once");
     }
 
     #[test]

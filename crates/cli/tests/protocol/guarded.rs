@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use testkit::client::Client;
 
+use crate::raw;
 use crate::scripted::{GREETING, over_stdio};
 use crate::shelf::{calls, route, server, tool, whole};
 use crate::yard::{SESSION, Yard, good, named, refusal, text};
@@ -125,6 +126,97 @@ async fn c3_read_only_leaves_what_reads() {
     assert!(message.contains("`policy.readOnly`"), "{message}");
     assert_eq!(text(&client.call("desk__read_note", json!({"path": "a"})).await.unwrap()), "from desk");
     assert_eq!(calls(&folder, "desk"), 1);
+}
+
+#[tokio::test]
+async fn c3_read_only_refuses_a_read_that_is_told_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut query = tool("query", "Runs a read-only SQL query", &["sql"]);
+    query["annotations"] = json!({"readOnlyHint": true});
+    let servers = json!({"desk": server(folder.path(), "desk", &[query])});
+    let path = folder.path().to_owned();
+    let yard = Yard::of(servers.clone()).keep(folder).learnt().await;
+    yard.change(json!({"mcpServers": servers, "policy": {"readOnly": true}}));
+    let client = on(&yard, "all").await;
+    for sql in
+        ["SELECT nextval('s')", "SELECT 1 INTO OUTFILE 'x'", "SELECT [a ; DROP TABLE x", "SELECT 'open"]
+    {
+        let (_, message, _) = refusal(client.call("desk__query", json!({"sql": sql})).await);
+        assert!(message.contains("`policy.readOnly`"), "{sql}: {message}");
+    }
+    assert_eq!(text(&client.call("desk__query", json!({"sql": "SELECT 1"})).await.unwrap()), "from desk");
+    assert_eq!(calls(&path, "desk"), 1);
+}
+
+#[tokio::test]
+async fn c3_a_text_that_replaces_another_is_confirmed_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = [tool("write_file", "Writes a file", &["path", "content"])];
+    let path = folder.path().to_owned();
+    let yard = Yard::of(json!({"desk": server(folder.path(), "desk", &tools)})).keep(folder).learnt().await;
+    let client = on(&yard, "all").await;
+    let listed = client.tools().await.unwrap();
+    assert_eq!(listed[0]["inputSchema"]["properties"]["confirm"]["type"], "boolean", "{listed:?}");
+    let mut arguments = json!({"path": "a.md", "content": "b"});
+    let asked = client.call("desk__write_file", arguments.clone()).await.unwrap();
+    assert!(text(&asked).contains("`content` replaces what is in `path`"), "{asked}");
+    assert_eq!(calls(&path, "desk"), 0);
+    arguments["confirm"] = json!(true);
+    assert_eq!(text(&client.call("desk__write_file", arguments).await.unwrap()), "from desk");
+}
+
+#[tokio::test]
+async fn c3_only_the_word_true_confirms_and_never_a_parameter_of_the_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = [
+        tool("delete_note", "Deletes a note for good", &["path"]),
+        tool("delete_all", "Deletes everything", &["confirm"]),
+    ];
+    let path = folder.path().to_owned();
+    let yard = Yard::of(json!({"desk": server(folder.path(), "desk", &tools)})).keep(folder).learnt().await;
+    let client = on(&yard, "all").await;
+    let asked = client.call("desk__delete_note", json!({"path": "a", "confirm": "true"})).await.unwrap();
+    assert!(asked["isError"] == true && text(&asked).contains("`confirm`: true"), "{asked}");
+    let asked = client.call("desk__delete_all", json!({"confirm": true})).await.unwrap();
+    assert!(text(&asked).contains("`toolyard_confirm`: true"), "{asked}");
+    let listed = client.tools().await.unwrap();
+    let all = listed.iter().find(|tool| named(tool) == "desk__delete_all").unwrap();
+    assert_eq!(all["inputSchema"]["properties"]["toolyard_confirm"]["type"], "boolean", "{all}");
+    assert_eq!(calls(&path, "desk"), 0);
+    let meant = json!({"confirm": true, "toolyard_confirm": true});
+    assert_eq!(text(&client.call("desk__delete_all", meant).await.unwrap()), "from desk");
+    let client = on(&yard, "search").await;
+    let inner = json!({"name": "desk__delete_all", "arguments": {"confirm": true}});
+    assert_eq!(client.call("call_tool", inner).await.unwrap()["isError"], true);
+    let beside = json!({"name": "desk__delete_all", "arguments": {"confirm": true}, "confirm": true});
+    assert_eq!(text(&client.call("call_tool", beside).await.unwrap()), "from desk");
+    let got = std::fs::read_to_string(path.join("desk/calls")).unwrap();
+    assert!(!got.contains("toolyard_confirm") && got.matches(r#""confirm":true"#).count() == 2, "{got}");
+}
+
+#[tokio::test]
+async fn c3_what_is_said_twice_is_refused_however_it_comes() {
+    let (yard, folder) = desk(json!({})).await;
+    let served = yard.http(&[]);
+    let session = raw::open_session(&served.url, &[], json!({})).await;
+    let headers = [&raw::JSON[..], &[("mcp-session-id", session.as_str())]].concat();
+    for params in [
+        r#"{"name":"desk__run_command","arguments":{"command":"rm -rf /x","command":"ls"}}"#,
+        r#"{"name":"desk__run_command","arguments":{"command":"rm -rf /x","c\u006fmmand":"ls"}}"#,
+        r#"{"name":"desk__run_command","arguments":{"x":[{"a":1,"a":2}],"command":"ls"}}"#,
+        r#"{"name":"desk__delete_note","arguments":{"path":"a","confirm":false,"confirm":true}}"#,
+        r#"{"name":"desk__read_note","name":"desk__delete_note","arguments":{"path":"a"}}"#,
+        r#"{"name":"desk__read_note","arguments":{"path":"a"},"arguments":{"path":"b"}}"#,
+        r#"{"name":"call_tool","arguments":{"name":"desk__read_note","arguments":{"path":"a","path":"b"}}}"#,
+        r#"{"name":"call_tool","arguments":{"name":"desk__read_note","arguments":"{\"path\":\"a\",\"path\":\"b\"}"}}"#,
+        r#"{"name":"smart_route","arguments":{"task":"desk__read_note","context":{"arguments":{"path":"a","path":"b"}}}}"#,
+        r#"{"name":"smart_route","arguments":{"task":"desk__read_note","context":{"arguments":"{\"path\":\"a\",\"path\":\"b\"}"}}}"#,
+    ] {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let reply = raw::send(&served.url, "POST", &headers, &message).await;
+        assert!(reply.body.contains("is there twice"), "{params}: {}", reply.body);
+    }
+    assert_eq!(calls(&folder, "desk"), 0);
 }
 
 #[tokio::test]

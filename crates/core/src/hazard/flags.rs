@@ -8,6 +8,8 @@ use crate::tool::{Effect, Hints, names_destruction};
 
 /// An action is a word or two; what is longer is a text.
 const ACTION_WORDS: usize = 4;
+/// Bytes of an action of which every word is looked at.
+const ACTION_BYTES: usize = 100;
 
 /// Where the members stand among the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +82,9 @@ fn action(beside: Beside, names: &[String], text: &str, place: Place) -> bool {
     let mut said = words(text).map(str::to_lowercase);
     let Some(first) = said.next() else { return false };
     let is_softened = lists.not_flags.contains(&first) || said.any(|word| lists.not_flags.contains(&word));
+    let is_name = text.len() <= ACTION_BYTES && !is_softened;
     let destroys =
-        names_destruction(&first) || !is_softened && Effect::infer(text, Hints::default()) == Effect::Destroy;
+        names_destruction(&first) || is_name && Effect::infer(text, Hints::default()) == Effect::Destroy;
     is_put || !text.contains(char::is_whitespace) && destroys
 }
 

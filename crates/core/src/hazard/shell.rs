@@ -142,6 +142,8 @@ impl Parse {
             }
             '"' => self.double_quoted(after),
             '$' if after.starts_with('(') => self.substituted(&after[1..]),
+            // Only the escapes in such quotes differ.
+            '$' if after.starts_with(['\'', '"']) => after,
             '`' => {
                 let (inner, rest) = after.split_once('`').unwrap_or((after, ""));
                 self.line.inner.push(inner.to_owned());

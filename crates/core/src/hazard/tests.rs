@@ -378,7 +378,20 @@ fn c3_a_tool_that_calls_itself_harmless_is_judged_by_what_it_is_told() {
     assert_eq!(call(json!({"query": "INSERT INTO t VALUES (1)"})), Effect::Write);
     assert_eq!(call(json!({"query": "SELECT 1 INTO OUTFILE 'a'"})), Effect::Write);
     assert_eq!(call(json!({"query": LATER})), Effect::Write);
-    assert_eq!(call(json!({"query": "which tables are there?"})), Effect::Read, "words of a person");
+    assert_eq!(call(json!({"query": "undrop table t"})), Effect::Write, "a verb that nobody knows");
+    let searches = tool("postgres__search_docs", &["query"]);
+    let words = json!({"query": "which indexes are there?"});
+    assert_eq!(assess(&searches, Effect::Read, &words).effect, Effect::Read);
+}
+
+#[test]
+fn r17_a_long_text_is_judged_in_one_go() {
+    for piece in ["a(", "$a$", "${IFS}", "[", "sudo ", "bash -c ", "$(", "{\"a\":"] {
+        let text = piece.repeat(200_000 / piece.len());
+        for key in ["command", "sql"] {
+            judged("postgres__run_shell_command", &json!({key: text}));
+        }
+    }
 }
 
 mod corpus; // calls of real servers

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use serde_json::value::RawValue;
-use toolyard_core::hazard;
+use toolyard_core::hazard::{self, Hazard};
 use toolyard_core::route::{self, Intent};
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 
@@ -12,7 +13,7 @@ use super::Hub;
 use crate::audit::{Fate, Underway};
 use crate::caller::{Asking, Caller, Era};
 use crate::config::Stance;
-use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
 use crate::policy::{Ended, Refusal, Ruling};
 use crate::routing::Outcome;
@@ -21,7 +22,9 @@ use crate::upstream::{Failure, Repeat, Upstream};
 /// Rounds of questions within one call.
 const ROUNDS: usize = 16;
 /// The argument by which a call is confirmed whose tool was called by its name.
-pub(crate) const CONFIRM: &str = "confirm";
+const CONFIRM: &str = "confirm";
+/// The same, for a tool that has a parameter of that name itself.
+const CONFIRM_OTHERWISE: &str = "toolyard_confirm";
 /// Tools of other servers that are named when one cannot be reached.
 const OTHERS: usize = 3;
 
@@ -56,8 +59,15 @@ impl Hub {
         wish: Option<&Intent>,
     ) -> Ruling {
         let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
-        let given = arguments.and_then(|given| serde_json::from_str(given.get()).ok()).unwrap_or_default();
-        let mut hazard = hazard::assess(tool, known, &given);
+        let mut hazard = match arguments.map(|given| serde_json::from_str(given.get())) {
+            Some(Ok(given)) => hazard::assess(tool, known, &given),
+            None => hazard::assess(tool, known, &Value::Null),
+            // Deeper than anybody reads, so nobody knows what it says.
+            Some(Err(_)) => Hazard {
+                effect: Effect::Destroy,
+                sign: Some("its arguments are nested too deep to be read".to_owned()),
+            },
+        };
         if hazard.effect == Effect::Write && wish.is_some_and(|wish| route::removes(tool, wish)) {
             hazard.effect = Effect::Destroy;
         }
@@ -66,7 +76,7 @@ impl Hub {
 
     /// Calls a tool by its name in the catalog. A tool that fails is a result, not an error.
     ///
-    /// What has to be confirmed is, by the argument `confirm`: who calls a tool by its name has seen it.
+    /// What has to be confirmed is, by an argument: who calls a tool by its name has seen it.
     pub async fn call(
         &self,
         snapshot: &Snapshot,
@@ -76,11 +86,15 @@ impl Hub {
     ) -> Result<Box<RawValue>, ErrorObject> {
         let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
         let ruling = self.judge(snapshot, tool, params.get("arguments"), None);
-        if ruling.stance == Stance::Ask && !take_confirmation(tool, &mut params) {
+        if ruling.stance == Stance::Ask
+            && params.repeated_key().is_none()
+            && !take_confirmation(tool, &mut params)
+        {
             self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller).end(Fate::Unconfirmed);
             return Ok(failed_call(&format!(
-                "{} Nothing was done. If it is meant, call it again with the same arguments and `confirm`: true.",
-                ruling.reason(tool)
+                "{} Nothing was done. If it is meant, call it again with the same arguments and `{}`: true.",
+                ruling.reason(tool),
+                confirmation(tool)
             )));
         }
         self.answered(snapshot, (tool, &ruling), params, caller).await
@@ -133,9 +147,13 @@ impl Hub {
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, Trouble> {
         let underway = self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller);
-        let outcome = match ruling.refusal(tool) {
-            Some(refusal) => Err(Stop::Denied(refusal)),
-            None => self.send(snapshot, tool, params, caller).await,
+        let outcome = match (ruling.refusal(tool), params.repeated_key()) {
+            (Some(refusal), _) => Err(Stop::Denied(refusal)),
+            (None, Some(key)) => {
+                let error = ErrorObject::invalid_params(said_twice(&key));
+                Err(Stop::Failed(Failure::Refused(error)))
+            }
+            (None, None) => self.send(snapshot, tool, params, caller).await,
         };
         underway.end(match &outcome {
             Ok(result) if is_error(result) => Fate::Failed,
@@ -210,7 +228,11 @@ impl Hub {
                 (stance, rule, hazard.effect)
             }
             None => {
-                let effect = Effect::infer(&name, Hints::default());
+                // Nothing but its name is known, and a name is no proof that it only reads.
+                let effect = match Effect::infer(&name, Hints::default()) {
+                    Effect::Destroy => Effect::Destroy,
+                    Effect::Write | Effect::Read => Effect::Write,
+                };
                 let (stance, rule) = self.policy().decide(id.as_str(), server, effect);
                 (stance, rule, effect)
             }
@@ -324,12 +346,18 @@ impl Hub {
     }
 }
 
-/// Takes the confirmation out of a call; where the tool has a parameter of that name, it stays.
+/// Returns the argument by which a call of a tool is confirmed. It is never one of the tool's own: what that means is
+/// for the tool to say.
+pub(crate) fn confirmation(tool: &Tool) -> &'static str {
+    let is_own = tool.parameters.iter().any(|parameter| parameter.name == CONFIRM);
+    if is_own { CONFIRM_OTHERWISE } else { CONFIRM }
+}
+
+/// Takes the confirmation out of a call. Only the word `true` of JSON is one.
 fn take_confirmation(tool: &Tool, params: &mut Fields) -> bool {
     let mut arguments = params.object("arguments");
-    let given = arguments.get(CONFIRM).is_some_and(|given| matches!(given.get(), "true" | "\"true\""));
-    if given && !tool.parameters.iter().any(|parameter| parameter.name == CONFIRM) {
-        arguments.remove(CONFIRM);
+    let given = arguments.remove(confirmation(tool)).is_some_and(|given| given.get() == "true");
+    if given {
         params.set("arguments", raw(&arguments));
     }
     given

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::subscribe::Watching;
 use super::{Reception, View, era, offers, subscribe, tools, transparent};
 use crate::caller::{Answer, Caller, Era};
-use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
+use crate::jsonrpc::{ErrorObject, Fields, Id, raw, said_twice};
 use crate::upstream::link::{MODERN_VERSION, own_info};
 
 /// One request with everything that its answer depends on.
@@ -26,6 +26,11 @@ pub(crate) struct Request {
 /// Answers a request.
 pub(crate) async fn answer(request: Request) -> Answer {
     let (era, method) = (request.caller.era, request.method.clone());
+    if method == "tools/call"
+        && let Some(key) = request.params.repeated_key()
+    {
+        return Err(era::told(era, ErrorObject::invalid_params(said_twice(&key))));
+    }
     let result = match &request.view {
         View::Transparent { server } => {
             let server = Arc::clone(server);

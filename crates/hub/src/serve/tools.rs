@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolyard_core::hazard::repeated_key;
 use toolyard_core::tool::{Tool, ToolId, clean};
 
 use super::answer::Request;
@@ -13,8 +14,8 @@ use super::remainder::{self, Fitted, Rest};
 use super::{View, park, route, toolset};
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
-use crate::hub::{CONFIRM, failed_call};
-use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::hub::{confirmation, failed_call};
+use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
 use crate::upstream::Upstream;
 
@@ -73,7 +74,7 @@ pub(crate) fn unknown(request: &Request, snapshot: &Snapshot, name: &str) -> Err
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
 pub(crate) fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
     match request.reception.hub.asks_before(snapshot, tool) {
-        true => tool.listed_with(CONFIRM, CONFIRMATION),
+        true => tool.listed_with(confirmation(tool), CONFIRMATION),
         false => tool.listed(),
     }
 }
@@ -173,14 +174,14 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             if let Some(handle) = arguments.text("more").filter(|handle| !handle.is_empty()) {
                 return Ok(more(&request, &target, &handle));
             }
+            let snapshot = snapshot_with(&request, &target).await;
             let inner = match inner_arguments(&arguments) {
-                Ok(inner) => confirmed(inner, &arguments),
+                Ok(inner) => confirmed(inner, &arguments, snapshot.catalog.get(&target)),
                 Err(why) => return Ok(failed_call(&why)),
             };
             request.params.set("arguments", inner);
             // What waits for an answer is bound to the tool, not to the way it was called.
             request.params.set("name", raw(&target));
-            let snapshot = snapshot_with(&request, &target).await;
             let (reception, caller) = (Arc::clone(&request.reception), Arc::clone(&request.caller));
             let answer = call_by_name(request, &snapshot, &target).await;
             let result = answer.or_else(|error| match error.code {
@@ -238,11 +239,11 @@ pub(crate) async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot
 }
 
 /// Puts a confirmation beside the arguments among them, where a call by name has it.
-fn confirmed(inner: Box<RawValue>, given: &Fields) -> Box<RawValue> {
-    let Some(confirm) = given.get(CONFIRM) else { return inner };
+fn confirmed(inner: Box<RawValue>, given: &Fields, tool: Option<&Tool>) -> Box<RawValue> {
+    let (Some(given), Some(tool)) = (given.get("confirm"), tool) else { return inner };
     let mut fields = Fields::parse(Some(&inner)).unwrap_or_default();
-    if fields.get(CONFIRM).is_none() {
-        fields.set(CONFIRM, confirm.to_owned());
+    if fields.get(confirmation(tool)).is_none() {
+        fields.set(confirmation(tool), given.to_owned());
     }
     raw(&fields)
 }
@@ -259,7 +260,11 @@ fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
         return Ok(raw(&json!({})));
     }
     let parsed = RawValue::from_string(text.trim().to_owned()).ok();
-    parsed.filter(|parsed| parsed.get().starts_with('{')).ok_or_else(wrong)
+    let parsed = parsed.filter(|parsed| parsed.get().starts_with('{')).ok_or_else(wrong)?;
+    match repeated_key(parsed.get()) {
+        Some(key) => Err(said_twice(&key)),
+        None => Ok(parsed),
+    }
 }
 
 async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answer {

@@ -18,7 +18,7 @@ use super::answer::Request;
 use super::route::{self, Length};
 use super::{View, era, tools};
 use crate::caller::{Answer, Era};
-use crate::hub::{CONFIRM, OWN_TOOLS, Supply, failed_call};
+use crate::hub::{OWN_TOOLS, Supply, confirmation, failed_call};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::Wanted;
@@ -259,7 +259,7 @@ fn described(
         return tools::listed(request, snapshot, tool);
     }
     let asks = request.reception.hub.asks_before(snapshot, tool);
-    let confirm = asks.then_some((CONFIRM, tools::CONFIRMATION));
+    let confirm = asks.then_some((confirmation(tool), tools::CONFIRMATION));
     tool.listed_briefly(&gist(tool), parameters, confirm)
 }
 

@@ -2,13 +2,16 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolyard_core::hazard::repeated_key;
 
-use crate::jsonrpc::{Fields, raw};
+use crate::jsonrpc::{Fields, raw, said_twice};
 
 /// Results that can be asked for.
 const MOST_RESULTS: usize = 20;
 /// How much of an earlier result may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
+/// Members of the context that are also read beside it.
+const CONTEXT: [&str; 4] = ["arguments", "session", "confirm", "more"];
 /// Words of a task that are looked at one by one.
 const MOST_WORDS: usize = 1000;
 
@@ -56,7 +59,13 @@ pub(super) enum Steps {
 
 impl Asked {
     pub(super) fn read(arguments: &Fields) -> Self {
-        let (context, options) = (object(arguments, "context"), object(arguments, "options"));
+        let (mut context, options) = (object(arguments, "context"), object(arguments, "options"));
+        // Models put what belongs into the context beside it.
+        for key in CONTEXT {
+            if let Some(given) = arguments.get(key).filter(|_| context.get(key).is_none()) {
+                context.set(key, given.to_owned());
+            }
+        }
         let flag = |fields: &Fields, key: &str| match fields.read::<Value>(key)? {
             Value::Bool(flag) => Some(flag),
             Value::String(word) => word.trim().parse().ok(),
@@ -80,9 +89,10 @@ impl Asked {
             (None, None) => Steps::Unsaid,
         };
         let most = options.read::<f64>("maxResults").map(|most| (most.max(1.0) as usize).min(MOST_RESULTS));
-        let (known, wrong_arguments) = match known_arguments(&context) {
-            Ok(known) => (known, None),
-            Err(why) => (None, Some(why)),
+        let (known, wrong_arguments) = match (known_arguments(&context), context.repeated_key()) {
+            (Ok(_), Some(key)) => (None, Some(said_twice(&key))),
+            (Ok(known), None) => (known, None),
+            (Err(why), _) => (None, Some(why)),
         };
         Self {
             task: text(arguments, "task").unwrap_or_default(),
@@ -134,7 +144,11 @@ fn known_arguments(context: &Fields) -> Result<Option<Box<RawValue>>, String> {
         "" => Ok(None),
         text => {
             let parsed = RawValue::from_string(text.to_owned()).ok();
-            parsed.filter(|parsed| parsed.get().starts_with('{')).map(Some).ok_or_else(wrong)
+            let parsed = parsed.filter(|parsed| parsed.get().starts_with('{')).ok_or_else(wrong)?;
+            match repeated_key(parsed.get()) {
+                Some(key) => Err(said_twice(&key)),
+                None => Ok(Some(parsed)),
+            }
         }
     }
 }
@@ -183,6 +197,25 @@ mod tests {
         assert_eq!((asked.task.as_str(), asked.mode), ("{\"a\":1}", Mode::Run));
         let wrong = Asked::read(&serde_json::from_value(json!({"context": {"arguments": [1]}})).unwrap());
         assert!(wrong.arguments.is_none() && wrong.wrong_arguments.is_some());
+    }
+
+    #[test]
+    fn c3_what_is_said_twice_is_not_used() {
+        for context in
+            [r#"{"arguments": "{\"a\": 1, \"a\": 2}"}"#, r#"{"arguments": {"x": {"a": 1, "a": 2}}}"#]
+        {
+            let context: Value = json!(context);
+            let asked = asked(json!({"task": "x", "context": context}));
+            assert!(asked.arguments.is_none(), "{asked:?}");
+            assert!(asked.wrong_arguments.unwrap().contains("`a` is there twice"));
+        }
+    }
+
+    #[test]
+    fn r1_what_belongs_into_the_context_may_stand_beside_it() {
+        let asked = asked(json!({"task": "", "confirm": "h", "arguments": {"a": 1}}));
+        assert_eq!(asked.confirm.as_deref(), Some("h"));
+        assert_eq!(asked.arguments.unwrap().get(), r#"{"a":1}"#);
     }
 
     #[test]
