@@ -65,7 +65,7 @@ fn sign_of(words: &[String]) -> Option<String> {
         "DELETE" => pair[1] == "FROM",
         _ => false,
     });
-    nested.map(|pair| pair[0].clone()).or_else(|| words.windows(2).find_map(|pair| destructive_call(pair)))
+    nested.map(|pair| pair[0].clone()).or_else(|| words.windows(2).find_map(destructive_call))
 }
 
 /// The first word of a statement, where it destroys.

@@ -45,10 +45,8 @@ fn calls(lines: &str) -> Vec<Call> {
 impl Call {
     fn tool(&self) -> Tool {
         let own = self.arguments.as_object().expect("arguments are an object");
-        let parameters = match &self.parameters {
-            Value::Object(given) => given.clone(),
-            _ => own.keys().map(|key| (key.clone(), json!({}))).collect(),
-        };
+        let named = || own.keys().map(|key| (key.clone(), json!({}))).collect::<Map<String, Value>>();
+        let parameters = self.parameters.as_object().cloned().unwrap_or_else(named);
         let mut definition = json!({
             "name": self.name, "description": self.description,
             "inputSchema": {"type": "object", "properties": parameters},
