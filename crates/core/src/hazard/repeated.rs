@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 /// ```
 /// use toolyard_core::hazard::repeated_key;
 ///
-/// assert_eq!(repeated_key(r#"{"a": [{"b": 1, "\\u0062": 2}]}"#).as_deref(), Some("b"));
+/// assert_eq!(repeated_key(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).as_deref(), Some("b"));
 /// assert_eq!(repeated_key(r#"{"a": {"b": 1}, "b": 2}"#), None);
 /// ```
 pub fn repeated_key(json: &str) -> Option<String> {
