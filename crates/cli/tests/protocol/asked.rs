@@ -267,6 +267,42 @@ async fn c3_nothing_is_destroyed_without_a_confirmation_of_exactly_that() {
 }
 
 #[tokio::test]
+async fn c3_the_handle_of_a_confirmation_is_enough() {
+    let (yard, folder) = dangerous().await;
+    let served = yard.http(&[]);
+    let client = served.session("", json!({})).await;
+    let known = json!({"path": "a.md"});
+    for (done, again) in [
+        json!({"task": "", "context": {"confirm": "HANDLE"}}),
+        json!({"task": "notes__delete_note", "context": {"confirm": "HANDLE"}}),
+        json!({"task": "yes", "context": {"confirm": "HANDLE", "arguments": {}}}),
+        json!({"task": "yes", "context": {"confirm": "HANDLE", "arguments": known}}),
+        json!({"task": "yes, please", "context": {"session": "HANDLE"}}),
+        json!({"confirm": "HANDLE"}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let asked = route(&client, delete("a.md", &Value::Null)).await;
+        let handle = asked["confirm"].as_str().unwrap();
+        let other = json!({"confirm": handle, "arguments": {"path": "b.md"}});
+        let refused = route(&client, json!({"task": "yes", "context": other})).await;
+        assert_eq!(refused["executedTools"], json!([]), "{refused}");
+        for no in ["no", "yes, but only b.md"] {
+            let refused = route(&client, json!({"task": no, "context": {"session": handle}})).await;
+            assert_eq!(refused["executedTools"], json!([]), "{no}: {refused}");
+        }
+        let again: Value = serde_json::from_str(&again.to_string().replace("HANDLE", handle)).unwrap();
+        let answer = route(&client, again.clone()).await;
+        assert_eq!(answer["executedTools"], json!(["notes__delete_note"]), "{again}: {answer}");
+        assert_eq!(route(&client, again).await["executedTools"], json!([]), "it counts once");
+        assert_eq!(calls(&folder, "notes"), done + 1);
+    }
+    let got = std::fs::read_to_string(folder.join("notes/calls")).unwrap();
+    assert_eq!(got.matches("a.md").count(), 6, "{got}");
+}
+
+#[tokio::test]
 async fn c3_a_person_behind_a_form_confirms_or_does_not() {
     let (yard, folder) = dangerous().await;
     let client = session(&yard, json!({"elicitation": {}})).await;

@@ -130,7 +130,7 @@ impl Course {
         if let Some(handle) = &self.asked.more {
             return self.going_on(handle);
         }
-        if let Some(handle) = &self.asked.confirm {
+        if let Some(handle) = self.confirming() {
             return self.confirmed(handle).await;
         }
         let question = self
@@ -370,7 +370,7 @@ impl Course {
     fn unconfirmed(&self, chosen: &Chosen, text: &str, aside: &Aside) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let arguments = input::or_empty(chosen.arguments.clone());
-        let handle = confirm::offer(&self.reception.hub, &self.caller.principal, tool, &arguments);
+        let handle = self.offer(tool, &arguments, &aside.task);
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
         reply.set("needsClarification", &true);
@@ -380,7 +380,7 @@ impl Course {
         reply.set("confirm", &handle);
         reply.say(text);
         reply.say(&format!(
-            "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\", \"arguments\": …the same}}."
+            "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\"}}."
         ));
         self.close(reply, aside)
     }
@@ -397,7 +397,7 @@ impl Course {
             return self.route(aside).await;
         };
         let tool = &self.snapshot.catalog.tools()[position];
-        let arguments = input::or_empty(self.asked.arguments.clone());
+        let arguments = self.confirmed_arguments(handle);
         let chosen =
             Chosen { position, confidence: 1.0, arguments: Some(arguments.clone()), others: Vec::new() };
         if self.asked.mode != Mode::Run {

@@ -1,12 +1,18 @@
 //! Confirmations of calls that destroy: for one tool, one set of arguments, one person, once, and not for long.
+//!
+//! The handle is enough: the arguments it was made for are kept here. Who gives arguments as well must give the same.
 
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use toolyard_core::tool::Tool;
 
+use super::Course;
+use super::input::or_empty;
+use super::pending::Question;
+use super::pick::agrees;
 use crate::hub::Hub;
-use crate::jsonrpc::canonical;
+use crate::jsonrpc::{Fields, canonical};
 use crate::seal::digest;
 
 const PURPOSE: &str = "confirmation";
@@ -37,8 +43,40 @@ impl Void {
     }
 }
 
+impl Course {
+    /// Makes the handle with which a call can be confirmed, and keeps what it is for.
+    pub(super) fn offer(&self, tool: &Tool, arguments: &RawValue, task: &str) -> String {
+        let principal = &self.caller.principal;
+        let handle = offer(&self.reception.hub, principal, tool, arguments);
+        let question = Question {
+            principal: principal.to_string(),
+            task: task.to_owned(),
+            offered: Vec::new(),
+            chosen: Some(tool.id.as_str().to_owned()),
+            arguments: Some(arguments.to_owned()),
+            missing: Vec::new(),
+        };
+        self.reception.pending.put(Some(&handle), question, |_| true)
+    }
+
+    /// Returns the handle by which this call confirms another: it is named as one, or it is answered with a yes.
+    pub(super) fn confirming(&self) -> Option<&str> {
+        let is_confirmation = |handle: &&str| tool(&self.reception.hub, handle).is_some();
+        let agreed = self.asked.session.as_deref().filter(|_| agrees(&self.asked.task));
+        self.asked.confirm.as_deref().or_else(|| agreed.filter(is_confirmation))
+    }
+
+    /// Returns the arguments of a call that is confirmed: those that are given, or those that the handle is for.
+    pub(super) fn confirmed_arguments(&self, handle: &str) -> Box<RawValue> {
+        let given = self.asked.arguments.clone();
+        let given = given.filter(|given| !Fields::parse(Some(given)).is_ok_and(|given| given.is_empty()));
+        let kept = || self.reception.pending.get(handle, &self.caller.principal)?.arguments;
+        or_empty(given.or_else(kept))
+    }
+}
+
 /// Makes the handle with which a call can be confirmed.
-pub(super) fn offer(hub: &Hub, principal: &str, tool: &Tool, arguments: &RawValue) -> String {
+fn offer(hub: &Hub, principal: &str, tool: &Tool, arguments: &RawValue) -> String {
     let id = tool.id.as_str();
     let number = getrandom::u64().expect("the system has randomness");
     let bound: Bound = (number, id.to_owned(), binding(principal, id, arguments));

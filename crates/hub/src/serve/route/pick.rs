@@ -54,6 +54,37 @@ const FILLERS: [&str; 24] = [
     "mean", "meant", "der", "die", "das", "el", "la", "le", "tool", "in", "yes",
 ];
 
+/// Words with which people agree, and those that stand beside them.
+const AGREEING: [&str; 19] = [
+    "yes",
+    "y",
+    "ok",
+    "okay",
+    "sure",
+    "ja",
+    "sí",
+    "si",
+    "oui",
+    "confirm",
+    "confirmed",
+    "do",
+    "it",
+    "go",
+    "ahead",
+    "please",
+    "bitte",
+    "that",
+    "this",
+];
+
+/// Whether an answer agrees and says nothing else.
+pub(super) fn agrees(answer: &str) -> bool {
+    let answer = answer.trim().to_lowercase();
+    answer.len() <= MOST_BYTES
+        && words(&answer).next().is_some()
+        && words(&answer).all(|word| AGREEING.contains(&word))
+}
+
 /// Reads which of the offered tools an answer means.
 pub(super) fn pick(answer: &str, offered: &[&Tool]) -> Pick {
     if answer.len() > MOST_BYTES {
