@@ -82,6 +82,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     };
     if let Some(name) = &asked.server
         && !config.servers.contains_key(name)
+        && !config.off.contains_key(name)
     {
         return Err(setup::no_server(&config, name));
     }
@@ -92,21 +93,30 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     for problem in toolyard_hub::sidecars::read(&config.metadata).1 {
         about_file.push(Finding::bad(problem, "correct the file, or delete it"));
     }
-    if config.servers.is_empty() {
+    if config.servers.is_empty() && config.off.is_empty() {
         about_file.push(Finding::note("no server is configured", "add one with `toolyard add`"));
     }
     if !common.json {
         output::text(&block("configuration", &about_file))?;
     }
+    let is_asked = |name: &str| asked.server.as_ref().is_none_or(|only| name == *only);
+    let off = config.off.iter().filter(|(name, _)| is_asked(name)).map(|(name, off)| check::off(name, off));
+    let off: Vec<check::Checked> = off.collect();
     let (checked, about_meaning, about_models, about_skills) = setup::with_config(config, async |hub| {
         let mut checks = JoinSet::new();
         for upstream in hub.upstreams() {
-            if asked.server.as_ref().is_none_or(|only| *upstream.name == **only) {
+            if is_asked(&upstream.name) {
                 checks.spawn(check::check(std::sync::Arc::clone(hub), upstream));
             }
         }
         let waiting = Waiting::begin(format!("checking {}", count(checks.len(), "server")));
         let mut checked = Vec::new();
+        for done in off {
+            if !common.json {
+                waiting.suspend(|| output::text(&block(&done.name, &done.findings)))?;
+            }
+            checked.push(done);
+        }
         while let Some(done) = checks.join_next().await {
             let done = done.map_err(|err| Failure::new(err.to_string()))?;
             if !common.json {

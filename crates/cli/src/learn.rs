@@ -105,6 +105,13 @@ pub(crate) async fn learn_all(hub: &Hub) {
     for status in unknown {
         let (name, reason) = (clean(&status.name), status.reason.as_deref().unwrap_or("it did not answer"));
         let reason = clean(reason);
-        anstream::eprintln!("{name} could not be reached: {reason}; `toolyard doctor` tells what helps");
+        match status.is_off() {
+            true => anstream::eprintln!("{name} is off: {reason}"),
+            false => {
+                anstream::eprintln!(
+                    "{name} could not be reached: {reason}; `toolyard doctor` tells what helps"
+                );
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::{learn, setup, tools};
 /// List every tool, by server
 ///
 /// Servers that were never reached are started once to learn their tools; after that the list needs no
-/// server running. A server that cannot be reached is named at the end.
+/// server running. A server that cannot be reached or is off is named at the end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard list
@@ -95,14 +95,25 @@ fn words(known: &[Shelf<'_>], failed: &[Shelf<'_>]) -> String {
     }
     let tools: usize = known.iter().map(|it| it.tools.len()).sum();
     text += &format!("{} of {}", count(tools, "tool"), count(known.len(), "server"));
-    if !failed.is_empty() {
-        text += &format!("; {} could not be reached:\n", count(failed.len(), "server"));
-        let rows = failed.iter().map(|Shelf { status, .. }| {
-            let reason = status.reason.as_deref().unwrap_or("it did not answer");
-            vec![Cell::new(clean(&status.name)).fg(Color::Red), Cell::new(clean(reason))]
-        });
-        text += &output::grid(Layout { indent: 2, ..Layout::default() }, rows.collect());
+    let (off, unreached): (Vec<_>, Vec<_>) = failed.iter().partition(|it| it.status.is_off());
+    if !unreached.is_empty() {
+        text += &format!("; {} could not be reached:\n", count(unreached.len(), "server"));
+        text += &reasons(&unreached);
         text += "\n`toolyard doctor` tells what helps.";
     }
+    if !off.is_empty() {
+        let (end, are) =
+            (if unreached.is_empty() { "; " } else { "\n" }, if off.len() == 1 { "is" } else { "are" });
+        text += &format!("{end}{} {are} off:\n{}", count(off.len(), "server"), reasons(&off));
+    }
     text
+}
+
+/// Says of servers without tools why they have none.
+fn reasons(shelves: &[&Shelf<'_>]) -> String {
+    let rows = shelves.iter().map(|Shelf { status, .. }| {
+        let reason = status.reason.as_deref().unwrap_or("it did not answer");
+        vec![Cell::new(clean(&status.name)).fg(Color::Red), Cell::new(clean(reason))]
+    });
+    output::grid(Layout { indent: 2, ..Layout::default() }, rows.collect())
 }

@@ -59,11 +59,20 @@ impl Settings {
 
     /// Refuses a text that would bring mistakes into the file.
     pub(crate) fn check(&self, text: &str) -> Result<(), Failure> {
-        let mistakes =
-            |text: &str| config::parse(text, &self.path, &env, self.folders()).err().unwrap_or_default();
-        let after = mistakes(text);
+        let parse = |text: &str| config::parse(text, &self.path, &env, self.folders());
+        let before = parse(&self.text);
+        let after = match (parse(text), &before) {
+            // A hub leaves a server out that lacks a variable; whoever adds one is told before that.
+            (Ok(after), Ok(before)) => {
+                let new = after.off.into_iter().filter(|(name, _)| !before.off.contains_key(name));
+                new.flat_map(|(_, off)| off.mistakes).collect()
+            }
+            (Ok(_), Err(_)) => Vec::new(),
+            (Err(mistakes), _) => mistakes,
+        };
+        let before = before.err().unwrap_or_default();
         // A file that has mistakes already may still be made better.
-        if !after.is_empty() && after.len() >= mistakes(&self.text).len().max(1) {
+        if !after.is_empty() && after.len() >= before.len().max(1) {
             return Err(Failure::from(after).hint("nothing was changed"));
         }
         Ok(())

@@ -94,8 +94,11 @@ pub(crate) fn server(hub: &Hub, name: &str) -> Result<Arc<Upstream>, Failure> {
     hub.upstream(name).ok_or_else(|| no_server(&hub.config(), name))
 }
 
-/// Says that there is no such server, and which ones there are.
+/// Says that there is no such server, and which ones there are; or that it is off.
 pub(crate) fn no_server(config: &Config, name: &str) -> Failure {
+    if let Some(off) = config.off.get(name) {
+        return Failure::new(format!("server `{name}` is off: {}", off.reason())).hint(off.fix());
+    }
     let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
     let hint = match names.is_empty() {
         true => "no server is configured; add one with `toolyard add`".to_owned(),

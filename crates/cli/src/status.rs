@@ -19,7 +19,7 @@ use crate::setup;
   toolyard status --json | jq '.servers[] | select(.state == \"failed\")'
 
 States: configured (never reached), known (not running, its tools are known), starting,
-ready, failed, stopped (the next call starts it).
+ready, failed, stopped (the next call starts it), off (it lacks an environment variable).
 With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\", \"meaning\"}], \"servers\": [{\"name\",
 \"transport\", \"state\", \"reason\", \"tools\", \"problems\"}]}; the outer \"servers\" are those of the
 configuration, as far as they are known when no hub is asked")]
@@ -77,7 +77,7 @@ fn table(servers: &[ServerStatus]) -> String {
             Cell::new(&server.transport),
             match server.state.as_str() {
                 "ready" => state.fg(Color::Green),
-                "failed" => state.fg(Color::Red),
+                "failed" | "off" => state.fg(Color::Red),
                 _ => state,
             },
             Cell::new(server.tools.map_or_else(|| "?".to_owned(), |tools| tools.to_string())),

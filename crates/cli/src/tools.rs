@@ -79,6 +79,9 @@ pub(crate) async fn find(hub: &Hub, name: &str) -> Result<(Arc<Snapshot>, Tool),
         let tool = tool.clone();
         return Ok((snapshot, tool));
     }
+    if let Some(why) = hub.off(name, |_| true) {
+        return Err(Failure::new(why));
+    }
     let owner = owner(hub, name);
     learn::learn(hub, owner.as_deref()).await;
     let snapshot = hub.snapshot();

@@ -26,11 +26,14 @@ pub(crate) async fn run(common: &Common) -> Result<(), Failure> {
             Some(path) => path.display().to_string(),
             None => "built in; there is no configuration yet".to_owned(),
         };
-        let new = servers.len() - known.len();
-        let learnt = match new {
-            0 => format!("{} known", count(tools, "tool")),
-            _ => format!("{} known, {new} not reached yet", count(tools, "tool")),
-        };
+        let off = servers.iter().filter(|server| server.is_off()).count();
+        let new = servers.len() - known.len() - off;
+        let mut learnt = format!("{} known", count(tools, "tool"));
+        for (servers, are) in [(new, "not reached yet"), (off, "off: `toolyard status` tells why")] {
+            if servers > 0 {
+                learnt += &format!(", {servers} {are}");
+            }
+        }
         Ok(output::text(&format!(
             "{} {}: one plug for every tool
 

@@ -5,6 +5,7 @@
 mod mistake;
 mod expand;
 mod document;
+mod off;
 mod yaml;
 mod raw;
 mod check;
@@ -31,6 +32,7 @@ pub(crate) use expand::variable_for;
 pub use language::LanguageModel;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
+pub use off::Off;
 pub(crate) use page::Page;
 pub use raw::schema;
 pub use toolset::{Activating, Place, Skill, Toolset};
@@ -98,6 +100,7 @@ pub fn default(folders: &Folders) -> Config {
             ("notes".to_owned(), builtin(Kind::Notes { folder: folders.vault() })),
             ("time".to_owned(), builtin(Kind::Time)),
         ]),
+        off: BTreeMap::new(),
         order: Vec::new(),
         routing: Routing::default(),
         tiers: Vec::new(),
@@ -172,6 +175,8 @@ impl Folders {
 pub struct Config {
     /// The upstream servers by name.
     pub servers: BTreeMap<String, Server>,
+    /// Servers that lack an environment variable, by name.
+    pub off: BTreeMap<String, Off>,
     /// Their names in the order of the settings: of two that have the same tool, the earlier is preferred.
     pub order: Vec<String>,
     /// How requests find their tools.
@@ -288,8 +293,10 @@ pub enum Auth {
 pub struct Limits {
     /// Time until it has answered the handshake and listed its tools.
     pub start: Duration,
-    /// Time per call; progress extends it.
+    /// Time per call; progress begins it anew.
     pub call: Duration,
+    /// Time of one call in all, however much progress it reports.
+    pub call_total: Duration,
     /// Bytes of one message.
     pub message_bytes: usize,
     /// Levels of nesting in one message.
@@ -310,7 +317,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(30),
-            call: Duration::from_secs(5),
+            call: Duration::from_secs(60),
+            call_total: Duration::from_secs(600),
             message_bytes: 16 * 1024 * 1024,
             nesting: 127,
             tools: 5000,
@@ -435,18 +443,14 @@ pub struct Performance {
     /// How long choosing a tool may take.
     pub max_routing_time: Duration,
     /// How long a call may take where its server says nothing else; already part of every server's limits.
-    pub timeout: Duration,
+    pub timeout: Option<Duration>,
     /// Whether measurements are kept.
     pub enable_metrics: bool,
 }
 
 impl Default for Performance {
     fn default() -> Self {
-        Self {
-            max_routing_time: Duration::from_millis(100),
-            timeout: Duration::from_secs(5),
-            enable_metrics: true,
-        }
+        Self { max_routing_time: Duration::from_millis(100), timeout: None, enable_metrics: true }
     }
 }
 

@@ -194,6 +194,9 @@ impl Hub {
         for mistake in &skill_mistakes {
             tracing::warn!("{mistake}");
         }
+        for (name, off) in &config.off {
+            tracing::warn!("{}", off.sentence(name));
+        }
         {
             let mut written = self.board.written.lock().expect("no holder panics");
             let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
@@ -381,7 +384,17 @@ impl Hub {
                 problems,
             }
         };
-        settings.upstreams.values().map(status).collect()
+        let off = settings.config.off.iter().map(|(name, off)| ServerStatus {
+            name: name.clone(),
+            transport: off.transport.to_owned(),
+            state: ServerStatus::OFF.to_owned(),
+            reason: Some(format!("{}; {}", off.reason(), off.fix())),
+            tools: None,
+            problems: Vec::new(),
+        });
+        let mut servers: Vec<ServerStatus> = settings.upstreams.values().map(status).chain(off).collect();
+        servers.sort_by(|a, b| a.name.cmp(&b.name));
+        servers
     }
 
     /// Keeps the store told about this hub until dropped; for `toolyard status` in another terminal.
@@ -489,7 +502,8 @@ fn keep_fresh(memory: &Memory, store: &Store) {
 /// Reads what a person wrote about tools, and says what is wrong with it.
 fn own_metadata(config: &Config) -> (Arc<[Sidecar]>, Vec<String>) {
     let (own, mut problems) = sidecars::read(&config.metadata);
-    problems.extend(sidecars::strangers(&own, &config.servers.keys().map(String::as_str).collect()));
+    let names = config.servers.keys().chain(config.off.keys());
+    problems.extend(sidecars::strangers(&own, &names.map(String::as_str).collect()));
     for problem in &problems {
         tracing::warn!("{problem}");
     }

@@ -215,7 +215,7 @@ pub(crate) fn owner<'c>(tool: &str, config: &'c Config) -> Option<&'c String> {
         let rest = tool.strip_prefix(&*ToolId::server_prefix(name));
         rest.is_some_and(|rest| rest.starts_with("__"))
     };
-    config.servers.keys().find(is_owner)
+    config.servers.keys().chain(config.off.keys()).find(is_owner)
 }
 
 /// A file is called like its skill, or lies in a folder that is.

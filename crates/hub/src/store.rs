@@ -68,12 +68,22 @@ pub struct ServerStatus {
     pub transport: String,
     /// Where it is in its life.
     pub state: String,
-    /// Why it failed, when it did.
+    /// Why it failed or is off, when it did or is.
     pub reason: Option<String>,
     /// How many tools it has, when that is known.
     pub tools: Option<usize>,
     /// What was wrong with what it offered.
     pub problems: Vec<String>,
+}
+
+impl ServerStatus {
+    /// The state of a server that lacks an environment variable.
+    pub(crate) const OFF: &str = "off";
+
+    /// Whether the server lacks an environment variable.
+    pub fn is_off(&self) -> bool {
+        self.state == Self::OFF
+    }
 }
 
 impl Store {

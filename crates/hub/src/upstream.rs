@@ -54,7 +54,7 @@ pub enum Failure {
     },
     /// No answer in time.
     #[error(
-        "server `{server}` did not answer `{method}` within {limit:?}; raise `limits.callMs` if it needs longer"
+        "server `{server}` did not answer `{method}` within {limit:?}; raise `{setting}` if it needs longer"
     )]
     Late {
         /// The server.
@@ -63,6 +63,8 @@ pub enum Failure {
         method: String,
         /// The time it had.
         limit: Duration,
+        /// The setting that gave it so much.
+        setting: &'static str,
     },
     /// The answer was too large or too deep.
     #[error("the answer of server `{server}` was not taken: {excess}")]

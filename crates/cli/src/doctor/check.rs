@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolyard_hub::caller::Caller;
-use toolyard_hub::config::Transport;
+use toolyard_hub::config::{Off, Transport};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::{ErrorObject, Fields};
 use toolyard_hub::process::read_log;
@@ -52,6 +52,14 @@ pub(super) async fn check(hub: Arc<Hub>, upstream: Arc<Upstream>) -> Checked {
         }
     }
     checked
+}
+
+/// Says of a server that lacks an environment variable what helps.
+pub(super) fn off(name: &str, off: &Off) -> Checked {
+    let place = off.mistakes.iter().map(|it| format!("{}:{}:{}", it.path.display(), it.line, it.column));
+    let message = format!("it is off: {} ({})", off.reason(), place.collect::<Vec<_>>().join(", "));
+    let findings = vec![Finding::bad(message, off.fix())];
+    Checked { name: name.to_owned(), findings, tools: None, start_ms: None, list_ms: None }
 }
 
 /// Looks at what can be seen before a start.
@@ -163,7 +171,7 @@ fn fix(upstream: &Upstream, failure: &Failure) -> String {
         Failure::NotStarted { .. } | Failure::Closed { .. } => {
             "check that the address is right and that the server runs".to_owned()
         }
-        Failure::Late { .. } => format!("raise `limits.callMs` of `{name}` if it needs longer"),
+        Failure::Late { setting, .. } => format!("raise `{setting}` of `{name}` if it needs longer"),
         Failure::Excess { .. } => {
             format!("raise `limits.messageBytes` or `limits.nesting` of `{name}` if you trust it")
         }

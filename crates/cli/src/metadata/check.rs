@@ -151,6 +151,10 @@ fn broken(error: &Error) -> Remark {
 fn compare(hub: &Hub, snapshot: &Snapshot, sidecar: &Sidecar) -> Vec<Remark> {
     let server = &sidecar.server;
     let config = hub.config();
+    if let Some(off) = config.off.get(server) {
+        let why = off.sentence(server);
+        return vec![Remark::note(format!("its tools were not compared: {why}"))];
+    }
     if !config.servers.contains_key(server) {
         let message = format!("there is no server `{server}` in the configuration");
         return vec![match nearest(server, config.servers.keys().map(String::as_str)) {

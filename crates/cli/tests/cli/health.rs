@@ -281,3 +281,73 @@ fn r9_doctor_says_whether_language_models_answer() {
     ");
     insta::assert_snapshot!(doctor("{}", "{}"), @"");
 }
+
+const OFF: &str = r#"{ "mcpServers": {
+    "good": { "command": "FAULT" },
+    "hub": { "url": "https://example.com/mcp", "headers": { "Authorization": "Bearer ${NOT_SET_ANYWHERE}" } },
+} }"#;
+
+#[test]
+fn a_server_that_lacks_a_variable_is_named_with_what_helps() {
+    let place = Place::with(OFF);
+    assert_eq!(place.output(&["list"]).status.code(), Some(0));
+    insta::assert_snapshot!(place.run(&["status"]), @"
+    No hub is running. What is known:
+      server  transport  state  tools
+      good    stdio      known  24
+      hub     http       off    ?      the environment variable `NOT_SET_ANYWHERE` is not set; set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
+    [exit 0]
+    ");
+    insta::assert_snapshot!(place.run(&["doctor"]), @"
+    configuration
+      ok  [HOME]/config/toolyard/toolyard.json has no mistakes
+    hub
+      bad  it is off: the environment variable `NOT_SET_ANYWHERE` is not set ([HOME]/config/toolyard/toolyard.json:3:78)
+          fix: set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
+    good
+      ok  starts in [N] ms, lists 24 tools in [N] ms
+    meaning
+      ok  `toolyard-router` compares meanings
+    1 of 2 servers in order
+    [exit 1]
+    ");
+    insta::assert_snapshot!(place.run(&["doctor", "hub"]), @"
+    configuration
+      ok  [HOME]/config/toolyard/toolyard.json has no mistakes
+    hub
+      bad  it is off: the environment variable `NOT_SET_ANYWHERE` is not set ([HOME]/config/toolyard/toolyard.json:3:78)
+          fix: set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
+    0 of 1 server in order
+    [exit 1]
+    ");
+    insta::assert_snapshot!(place.run(&["call", "hub__search", "query=x"]), @"
+    [stderr]
+    error: server `hub` is off: the environment variable `NOT_SET_ANYWHERE` is not set; set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
+    [exit 1]
+    ");
+    insta::assert_snapshot!(place.run(&["list", "hub"]), @"
+    [stderr]
+    error: server `hub` is off: the environment variable `NOT_SET_ANYWHERE` is not set
+      hint: set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
+    [exit 1]
+    ");
+    let listed = place.run(&["list"]);
+    insta::assert_snapshot!(listed.split_once("24 tools of").unwrap().1, @"
+     1 server; 1 server is off:
+      hub  the environment variable `NOT_SET_ANYWHERE` is not set; set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
+    [exit 0]
+    ");
+    let (found, exit) = place.json(&["list", "--json"]);
+    assert_eq!((exit, &found["failed"][0]["server"]), (0, &"hub".into()));
+}
+
+#[test]
+fn a_server_that_lacked_a_variable_is_there_when_it_is_set() {
+    let place = Place::with(
+        r#"{ "mcpServers": { "good": { "command": "FAULT", "env": { "KEY": "${SOMETIMES_SET}" } } } }"#,
+    );
+    assert_eq!(place.output(&["call", "good__echo", "text=hi"]).status.code(), Some(1));
+    let mut command = place.command(&["call", "good__echo", "text=hi"]);
+    let output = command.env("SOMETIMES_SET", "key").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "hi\n");
+}

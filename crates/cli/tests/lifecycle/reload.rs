@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::{processes, wait_until};
 
-use crate::yard::{SOON, Yard, appears, listed, names, pid};
+use crate::yard::{SOON, Yard, appears, failure, listed, names, pid};
 
 #[tokio::test]
 async fn only_the_changed_server_restarts_while_calls_to_others_go_on() {
@@ -101,4 +101,52 @@ async fn a_changed_policy_is_in_force_without_a_restart_of_servers() {
     listed(&client, |names| !names.iter().any(|name| name == "good__die")).await;
     assert!(client.call("good__die", json!({})).await.is_err());
     assert_eq!(pid(&client, "good").await, good);
+}
+
+#[tokio::test]
+async fn one_server_that_lacks_a_variable_is_off_until_it_has_one() {
+    let mut yard = Yard::new();
+    yard.server("good", &[], &json!({}));
+    yard.server("token", &[], &json!({ "env": { "KEY": "key" } }));
+    let client = yard.open().await;
+    for server in ["good", "token"] {
+        appears(&client, &format!("{server}__pid")).await;
+    }
+    let good = pid(&client, "good").await;
+    yard.server("token", &[], &json!({ "env": { "KEY": "${NOT_SET_ANYWHERE}" } })).write();
+    listed(&client, |names| !names.iter().any(|name| name.starts_with("token__"))).await;
+    let why = "server `token` is off: the environment variable `NOT_SET_ANYWHERE` is not set; \
+               set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`";
+    assert_eq!(failure(&client, "token__pid", json!({})).await, why);
+    assert!(client.call("tokens__pid", json!({})).await.is_err(), "another name is still unknown");
+    wait_until(SOON, || client.stderr().contains(why)).await;
+    let status = yard.status("token", |it| it.state == "off").await;
+    assert!(status.reason.is_some_and(|reason| why.ends_with(&reason)));
+    assert_eq!(pid(&client, "good").await, good, "the others are not touched");
+    yard.server("token", &[], &json!({ "env": { "KEY": "${NOT_SET_ANYWHERE:-key}" } })).write();
+    // What was learnt of it is still known.
+    appears(&client, "token__pid").await;
+    pid(&client, "token").await;
+}
+
+#[tokio::test]
+async fn a_hub_starts_without_a_variable_of_one_server() {
+    let mut yard = Yard::new();
+    yard.server("good", &[], &json!({}));
+    yard.server("token", &[], &json!({ "env": { "KEY": "${NOT_SET_ANYWHERE}" } }));
+    yard.set("serve", json!({ "profiles": { "raw": { "transparent": "token" } } }));
+    for surface in ["all", "route", "search", "toolset"] {
+        let client = yard.open_on(&["--surface", surface], json!({})).await;
+        wait_until(SOON, || client.stderr().contains("server `token` is off")).await;
+        if surface == "all" {
+            appears(&client, "good__pid").await;
+            pid(&client, "good").await;
+        }
+        let said = client.call("token__anything", json!({})).await.unwrap();
+        assert_eq!(said["isError"], true, "{said}");
+        assert!(
+            said["content"][0]["text"].as_str().unwrap().contains("`NOT_SET_ANYWHERE` is not set"),
+            "{said}"
+        );
+    }
 }

@@ -165,6 +165,23 @@ async fn r20_progress_extends_the_limit_of_a_call() {
 }
 
 #[tokio::test]
+async fn r20_progress_without_end_holds_no_call_for_ever() {
+    let mut yard = Yard::new();
+    // The first limit is never used up: it is longer than the test may take.
+    yard.server("slow", &[], &json!({ "limits": { "callMs": 600_000, "callTotalMs": 3000 } }));
+    let client = yard.open().await;
+    appears(&client, "slow__progress").await;
+    let before = pid(&client, "slow").await;
+    assert_eq!(
+        failure(&client, "slow__progress", json!({ "steps": 100_000_000, "ms": 20 })).await,
+        "server `slow` did not answer `tools/call` within 3s; raise `limits.callTotalMs` if it needs longer"
+    );
+    assert_eq!(pid(&client, "slow").await, before);
+    let cancelled: Vec<u64> = serde_json::from_str(&client.text("slow__cancelled", json!({})).await).unwrap();
+    assert_eq!(cancelled.len(), 1, "the server is told that nobody waits any more");
+}
+
+#[tokio::test]
 async fn a_client_that_cancels_is_heard_by_the_server() {
     for modern in [false, true] {
         let mut yard = Yard::new();

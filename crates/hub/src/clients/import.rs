@@ -189,7 +189,11 @@ fn usable(server: &Value, env: &dyn Fn(&str) -> Option<String>) -> Result<(Value
         let folders = Folders { home: "/".into(), config: "/".into(), data: "/".into() };
         // What is relative counts as missing, because nobody knows yet where the file will be.
         let parsed = config::parse(&text, Path::new("/nowhere/toolyard.json"), env, &folders);
-        parsed.err().and_then(|mistakes| mistakes.into_iter().next())
+        let mistakes = parsed.map_or_else(
+            |mistakes| mistakes,
+            |config| config.off.into_values().flat_map(|off| off.mistakes).collect(),
+        );
+        mistakes.into_iter().next()
     };
     let Some(mistake) = first_mistake(server) else { return Ok((server.clone(), None)) };
     let mut disabled = server.clone();

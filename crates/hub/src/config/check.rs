@@ -73,6 +73,10 @@ impl<'s> Check<'s, '_, '_> {
     }
 
     fn text(&mut self, node: &Node, text: &str, schemas: &[&Schema]) {
+        // What a variable stands for is not known before it is set.
+        if self.report.unset(&node.span).next().is_some() {
+            return;
+        }
         let words: Vec<&str> = schemas.iter().flat_map(|it| allowed_words(it)).collect();
         if !words.is_empty() && !words.contains(&text) {
             let hint = self

@@ -10,7 +10,7 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Number;
 
-use super::expand::Expander;
+use super::expand::{Expander, Unexpanded};
 use super::mistake::Report;
 
 /// A file of this size is not written by hand, and neither are its settings.
@@ -146,6 +146,8 @@ struct Builder<'r, 'e, 'a> {
 #[derive(Clone, Copy, PartialEq)]
 enum References {
     Expand,
+    /// They may, and a variable that is not set puts only this server off.
+    Server,
     Keep,
 }
 
@@ -170,7 +172,7 @@ impl Builder<'_, '_, '_> {
         let span = object.range.start..object.range.end;
         let members = self.members(object, |this, _, server| {
             // A server that is switched off may wait for a variable that nobody has set yet.
-            let references = if switched_off(&server) { References::Keep } else { References::Expand };
+            let references = if switched_off(&server) { References::Keep } else { References::Server };
             this.node(server, references)
         });
         Node { span, value: Value::Object(members) }
@@ -214,10 +216,17 @@ impl Builder<'_, '_, '_> {
         if references == References::Keep {
             return written.to_owned();
         }
-        self.expander.expand(written).unwrap_or_else(|unexpanded| {
-            self.report.add(at, unexpanded.message, Some(unexpanded.hint));
-            String::new()
-        })
+        let Unexpanded { message, hint, unset } = match self.expander.expand(written) {
+            Ok(expanded) => return expanded,
+            Err(unexpanded) => unexpanded,
+        };
+        match unset {
+            Some(variable) if references == References::Server => {
+                self.report.add_unset(at, variable, message, hint);
+            }
+            Some(_) | None => self.report.add(at, message, Some(hint)),
+        }
+        String::new()
     }
 
     fn members(

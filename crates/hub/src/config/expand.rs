@@ -14,6 +14,8 @@ pub(super) struct Expander<'a> {
 pub(super) struct Unexpanded {
     pub(super) message: String,
     pub(super) hint: String,
+    /// The variable that is not set, where that is all that is wrong.
+    pub(super) unset: Option<String>,
 }
 
 impl Expander<'_> {
@@ -32,6 +34,7 @@ impl Expander<'_> {
                     return Err(Unexpanded {
                         message: "`${` has no closing `}`".to_owned(),
                         hint: "write `$${` for the characters themselves".to_owned(),
+                        unset: None,
                     });
                 };
                 expanded.push_str(&self.value_of(&tail[..end])?);
@@ -59,6 +62,7 @@ impl Expander<'_> {
                     "put the value in an environment variable and write `${{{}}}`",
                     variable_for(input)
                 ),
+                unset: None,
             });
         }
         let reference = reference.strip_prefix("env:").unwrap_or(reference);
@@ -70,6 +74,7 @@ impl Expander<'_> {
             return Err(Unexpanded {
                 message: format!("`${{{reference}}}` does not name an environment variable"),
                 hint: "write `$${` for the characters themselves".to_owned(),
+                unset: None,
             });
         }
         match ((self.env)(name), default) {
@@ -79,6 +84,7 @@ impl Expander<'_> {
             (None, None) => Err(Unexpanded {
                 message: format!("the environment variable `{name}` is not set"),
                 hint: format!("set it, or give a default: `${{{name}:-value}}`"),
+                unset: Some(name.to_owned()),
             }),
         }
     }

@@ -1,6 +1,6 @@
 //! What is wrong with a settings file, and where.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,8 @@ pub(super) struct Report<'a> {
     /// Where mistakes were found, so that what depends on a wrong part is not complained about as well.
     places: BTreeSet<usize>,
     mistakes: Vec<Mistake>,
+    /// Variables that are not set, by the place that names them, where that puts only one server off.
+    unset: BTreeMap<usize, (String, Mistake)>,
     left_out: usize,
 }
 
@@ -61,7 +63,15 @@ impl<'a> Report<'a> {
     pub(super) fn new(path: &'a Path, text: &'a str) -> Self {
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect();
-        Self { path, text, line_starts, places: BTreeSet::new(), mistakes: Vec::new(), left_out: 0 }
+        Self {
+            path,
+            text,
+            line_starts,
+            places: BTreeSet::new(),
+            mistakes: Vec::new(),
+            unset: BTreeMap::new(),
+            left_out: 0,
+        }
     }
 
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>, hint: Option<String>) {
@@ -70,9 +80,24 @@ impl<'a> Report<'a> {
             self.left_out += 1;
             return;
         }
+        let mistake = self.mistake(at, message.into(), hint);
+        self.mistakes.push(mistake);
+    }
+
+    /// Notes a variable that is not set. It is a mistake of one server only, which is off without it.
+    pub(super) fn add_unset(&mut self, at: usize, variable: String, message: String, hint: String) {
+        let mistake = self.mistake(at, message, Some(hint));
+        self.unset.insert(at, (variable, mistake));
+    }
+
+    /// Returns the variables that are not set in this part of the text.
+    pub(super) fn unset(&self, part: &Range<usize>) -> impl Iterator<Item = &(String, Mistake)> {
+        self.unset.range(part.clone()).map(|(_, unset)| unset)
+    }
+
+    fn mistake(&self, at: usize, message: String, hint: Option<String>) -> Mistake {
         let (line, column) = self.position(at);
-        let path = self.path.to_owned();
-        self.mistakes.push(Mistake { path, line, column, message: message.into(), hint });
+        Mistake { path: self.path.to_owned(), line, column, message, hint }
     }
 
     /// Phrases the nearest known word as a hint.

@@ -287,9 +287,12 @@ pub(super) struct RawLimits {
     /// Milliseconds until the server has answered the handshake and listed its tools; 30000 by default.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) start_ms: Option<u64>,
-    /// Milliseconds per call, extended by progress; 5000 by default.
+    /// Milliseconds per call, begun anew by progress; `routing.performance.timeoutMs` or 60000 by default.
     #[schemars(range(min = 1, max = 86_400_000))]
     pub(super) call_ms: Option<u64>,
+    /// Milliseconds of one call in all, however much progress it reports; 600000 by default.
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(super) call_total_ms: Option<u64>,
     /// Bytes of one message; 16777216 by default.
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub(super) message_bytes: Option<usize>,
@@ -419,7 +422,7 @@ pub(super) struct RawPerformance {
     /// Milliseconds that choosing a tool may take; 100 by default.
     #[schemars(range(min = 1, max = 60_000))]
     pub(super) max_routing_time: Option<u64>,
-    /// Milliseconds that a call may take where its server says nothing else; 5000 by default.
+    /// Milliseconds that a call may take where its server says nothing else; 60000 by default.
     #[schemars(range(min = 1, max = 86_400_000))]
     pub(super) timeout_ms: Option<u64>,
     /// Whether measurements are kept; true by default.

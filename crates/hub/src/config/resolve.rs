@@ -20,7 +20,7 @@ use super::raw::{
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Audit, Clarification, Config, Folders, LanguageModel, METADATA, Model, Performance, Policy, Profile,
+    Audit, Clarification, Config, Folders, LanguageModel, METADATA, Model, Off, Performance, Policy, Profile,
     Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset,
     WORKFLOWS, beside,
 };
@@ -39,9 +39,9 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
     let names = servers_of(root).map(|member| member.key.as_str()).collect();
     let mut resolving = Resolving { root, folders, folder, report, names, disabled: BTreeSet::new() };
     let routing = resolving.routing();
-    let (servers, switched_off) = resolving.servers(routing.performance.timeout);
+    let Servers { servers, off, denied } = resolving.servers(routing.performance.timeout);
     let mut policy = resolving.policy();
-    policy.deny.extend(switched_off);
+    policy.deny.extend(denied);
     let raw: RawToolset = resolving.section("toolset");
     let toolset =
         toolset::resolve(raw, Toolset::default(), resolving.at(&["toolset", "model"]), resolving.report);
@@ -59,9 +59,20 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         metadata: resolving.paths(METADATA),
         workflows: resolving.paths(WORKFLOWS),
         servers,
+        off,
         order: servers_of(root).map(|member| member.key.clone()).collect(),
         routing,
     }
+}
+
+/// What is written about servers.
+#[derive(Default)]
+struct Servers {
+    servers: BTreeMap<String, Server>,
+    /// Those that lack a variable.
+    off: BTreeMap<String, Off>,
+    /// Their tools that may not be called.
+    denied: Vec<String>,
 }
 
 struct Resolving<'r, 'n, 'a> {
@@ -102,15 +113,18 @@ impl<'n> Resolving<'_, 'n, '_> {
         })
     }
 
-    fn servers(&mut self, call: Duration) -> (BTreeMap<String, Server>, Vec<String>) {
+    fn servers(&mut self, call: Option<Duration>) -> Servers {
         let around = Surroundings { folders: self.folders, folder: self.folder, call };
-        let mut servers = BTreeMap::new();
+        let mut found = Servers::default();
         let mut seen = BTreeSet::new();
-        let mut switched_off = Vec::new();
         for member in servers_of(self.root) {
             if !seen.insert(member.key.as_str()) {
                 let message = format!("server `{}` is in `mcpServers` and in `servers`", member.key);
                 self.report.add(member.key_at, message, Some("keep one of the two".to_owned()));
+                continue;
+            }
+            if let Some(off) = server::off(member, self.report) {
+                found.off.insert(member.key.clone(), off);
                 continue;
             }
             let Some(raw) = self.read::<RawServer>(&member.node) else { continue };
@@ -119,12 +133,12 @@ impl<'n> Resolving<'_, 'n, '_> {
                 continue;
             }
             let tools = raw.disabled_tools.iter().flatten().chain(raw.exclude_tools.iter().flatten());
-            switched_off.extend(tools.map(|tool| format!("{}__{tool}", member.key)));
+            found.denied.extend(tools.map(|tool| format!("{}__{tool}", member.key)));
             if let Some(server) = server::resolve(member, raw, &around, self.report) {
-                servers.insert(member.key.clone(), server);
+                found.servers.insert(member.key.clone(), server);
             }
         }
-        (servers, switched_off)
+        found
     }
 
     fn routing(&mut self) -> Routing {
@@ -488,7 +502,7 @@ fn performance(raw: &RawPerformance) -> Performance {
     let standard = Performance::default();
     Performance {
         max_routing_time: raw.max_routing_time.map_or(standard.max_routing_time, Duration::from_millis),
-        timeout: raw.timeout_ms.map_or(standard.timeout, Duration::from_millis),
+        timeout: raw.timeout_ms.map(Duration::from_millis),
         enable_metrics: raw.enable_metrics.unwrap_or(standard.enable_metrics),
     }
 }

@@ -12,15 +12,15 @@ use super::mistake::Report;
 use super::raw::{
     RawAuth, RawAuthWord, RawBuiltin, RawClient, RawLimits, RawScopes, RawServer, RawSpan, RawType,
 };
-use super::{Auth, Folders, Limits, Server, Transport};
+use super::{Auth, Folders, Limits, Off, Server, Transport};
 
 /// What the servers of one file have in common.
 pub(super) struct Surroundings<'a> {
     pub(super) folders: &'a Folders,
     /// The folder of the settings file.
     pub(super) folder: &'a Path,
-    /// How long a call may take where the server says nothing else.
-    pub(super) call: Duration,
+    /// How long a call may take where the server says nothing else and somebody said it for all.
+    pub(super) call: Option<Duration>,
 }
 
 /// Resolves a server that fits the schema; `None` when it was reported instead.
@@ -36,6 +36,25 @@ pub(super) fn resolve(
     let lazy = raw.lazy.unwrap_or(true);
     let transport = server.transport(raw)?;
     (!server.failed).then_some(Server { transport, lazy, idle_stop, limits })
+}
+
+/// Says why a server is off, where it lacks a variable.
+pub(super) fn off(member: &Member, report: &Report<'_>) -> Option<Off> {
+    let (mut variables, mut mistakes) = (Vec::new(), Vec::new());
+    for (variable, mistake) in report.unset(&member.node.span) {
+        if !variables.contains(variable) {
+            variables.push(variable.clone());
+        }
+        mistakes.push(mistake.clone());
+    }
+    let transport = if member.node.member("command").is_some() {
+        "stdio"
+    } else if member.node.member("builtin").is_some() {
+        "builtin"
+    } else {
+        "http"
+    };
+    (!variables.is_empty()).then_some(Off { transport, variables, mistakes })
 }
 
 struct Resolving<'r, 'm, 'a> {
@@ -212,9 +231,14 @@ impl Resolving<'_, '_, '_> {
         let standard = Limits::default();
         let unset = RawLimits::default();
         let raw = raw.unwrap_or(&unset);
+        let written = raw.call_ms.or(timeout).map(Duration::from_millis);
+        let call = written.or(self.around.call).unwrap_or(standard.call);
+        let call_total = raw.call_total_ms.map(Duration::from_millis);
         Limits {
             start: raw.start_ms.map_or(standard.start, Duration::from_millis),
-            call: raw.call_ms.or(timeout).map_or(self.around.call, Duration::from_millis),
+            call,
+            // Who gives a call longer than that means it.
+            call_total: call_total.unwrap_or_else(|| standard.call_total.max(call)),
             message_bytes: raw.message_bytes.unwrap_or(standard.message_bytes),
             nesting: raw.nesting.unwrap_or(standard.nesting),
             tools: raw.tools.unwrap_or(standard.tools),

@@ -2,6 +2,7 @@
 
 mod files;
 mod mistakes;
+mod off;
 mod texts;
 
 use std::path::Path;
@@ -83,9 +84,9 @@ fn a_whole_file_is_read() {
     });
     insta::assert_snapshot!(servers.collect::<Vec<_>>().join("\n"), @r#"
     docs: Http { url: https://example.com/…, headers: {"Authorization": …}, auth: Automatic { client_id: None, client_secret: None, scopes: [] } } lazy true idle None call 60s
-    git: Stdio { command: "uvx", args: (1), env: {"N": …, "TOKEN": …}, cwd: None } lazy true idle None call 5s
-    notes: Builtin(Notes { folder: "/home/ana/Notes" }) lazy false idle Some(300s) call 5s
-    old: Sse { url: http://localhost:9000/…, headers: {}, auth: Off } lazy true idle None call 5s
+    git: Stdio { command: "uvx", args: (1), env: {"N": …, "TOKEN": …}, cwd: None } lazy true idle None call 60s
+    notes: Builtin(Notes { folder: "/home/ana/Notes" }) lazy false idle Some(300s) call 60s
+    old: Sse { url: http://localhost:9000/…, headers: {}, auth: Off } lazy true idle None call 60s
     "#);
     let rest = format!(
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
@@ -222,6 +223,21 @@ fn limits_have_defaults_and_can_be_set() {
 }
 
 #[test]
+fn r20_a_call_has_a_minute_unless_somebody_wrote_something_else() {
+    let seconds = |limits: Limits| [limits.call, limits.call_total].map(|it| it.as_secs());
+    let of = |limits: &str| seconds(server(&format!(r#"{{ "command": "x", "limits": {limits} }}"#)).limits);
+    assert_eq!(of("{}"), [60, 600]);
+    assert_eq!(of(r#"{ "callMs": 5000 }"#), [5, 600]);
+    assert_eq!(of(r#"{ "callMs": 3600000 }"#), [3600, 3600], "a longer call is not cut short");
+    assert_eq!(of(r#"{ "callMs": 90000, "callTotalMs": 30000 }"#), [90, 30]);
+    let text = r#"{ "mcpServers": { "it": { "command": "x" }, "own": { "command": "x", "timeout": 7000 } },
+                    "routing": { "performance": { "timeoutMs": 5000 } } }"#;
+    let mut config = config(text);
+    assert_eq!(seconds(config.servers.remove("it").unwrap().limits), [5, 600]);
+    assert_eq!(seconds(config.servers.remove("own").unwrap().limits), [7, 600]);
+}
+
+#[test]
 fn authorisation_is_automatic_unless_switched_off() {
     let auth =
         |entry: &str| match server(&format!(r#"{{ "url": "https://example.com", {entry} }}"#)).transport {
@@ -257,7 +273,8 @@ fn r14_the_routing_block_of_the_seed_is_accepted_with_every_key() {
         "performance": { "maxRoutingTime": 100, "timeoutMs": 5000, "enableMetrics": true } } }"#;
     let semantic_search =
         SemanticSearch { enabled: false, model: Model::Builtin, similarity_threshold: Some(0.75) };
-    assert_eq!(config(seed).routing, Routing { semantic_search, ..Routing::default() });
+    let performance = Performance { timeout: Some(Duration::from_secs(5)), ..Performance::default() };
+    assert_eq!(config(seed).routing, Routing { semantic_search, performance, ..Routing::default() });
 }
 
 #[test]
@@ -312,7 +329,9 @@ fn r14_every_key_of_the_routing_block_does_something() {
         },
         performance: Performance {
             max_routing_time: 50ms,
-            timeout: 700ms,
+            timeout: Some(
+                700ms,
+            ),
             enable_metrics: false,
         },
     }

@@ -17,6 +17,7 @@ use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
 use crate::policy::{Ended, Refusal, Ruling};
 use crate::routing::Outcome;
+use crate::skills;
 use crate::upstream::{Failure, Repeat, Upstream};
 
 /// Rounds of questions within one call.
@@ -318,9 +319,19 @@ impl Hub {
         is_new && self.store.spend(number, lifetime).unwrap_or(true)
     }
 
-    /// Says that there is no such tool, and which ones are near.
+    /// Says why the server that a tool belongs to by its name is off, where it is one of those that `shows` shows.
+    pub fn off(&self, tool: &str, shows: impl Fn(&str) -> bool) -> Option<String> {
+        let config = self.config();
+        let server = skills::owner(tool, &config).filter(|server| shows(server))?;
+        config.off.get(server).map(|off| off.sentence(server))
+    }
+
+    /// Says that there is no such tool, and which ones are near; or that its server is off.
     pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
-        self.unknown_among(snapshot, name, |_| true)
+        match self.off(name, |_| true) {
+            Some(why) => ErrorObject::new(ErrorObject::INTERNAL, why),
+            None => self.unknown_among(snapshot, name, |_| true),
+        }
     }
 
     /// Says so to somebody who sees only some of the tools.

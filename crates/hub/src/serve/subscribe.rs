@@ -18,6 +18,7 @@ use crate::config::Surface;
 use crate::hub::Hub;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::Link;
+use crate::upstream::patience::TimeLimit;
 use crate::upstream::{Changes, Failure, News};
 
 /// A server's resource.
@@ -125,7 +126,8 @@ impl Reception {
                 let mut params = Fields::default();
                 params.set("uri", raw(&uri));
                 let nobody = Arc::new(Caller::nobody());
-                let _ = link.request("resources/unsubscribe", params, &nobody, GOODBYE).await;
+                let _ =
+                    link.request("resources/unsubscribe", params, &nobody, TimeLimit::fixed(GOODBYE)).await;
             });
         }
     }
@@ -146,7 +148,7 @@ async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
             Some(_) => upstream.link().await.map(Some),
             None => Ok(upstream.running()),
         };
-        let limit = upstream.config.limits.call;
+        let limit = TimeLimit::of(&upstream.config.limits);
         drop(upstream);
         match (link, first) {
             (Ok(Some(link)), first) => {
@@ -166,7 +168,7 @@ async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
 
 /// Subscribes in the way of the server's era; returns whether the server took it. At a modern server the
 /// subscription lasts as long as this does.
-async fn subscribe(link: &Arc<Link>, uri: &str, limit: Duration, taken: Option<Taken>) -> bool {
+async fn subscribe(link: &Arc<Link>, uri: &str, limit: TimeLimit, taken: Option<Taken>) -> bool {
     let nobody = Arc::new(Caller::nobody());
     let tell = |outcome: Result<(), Failure>| {
         let is_taken = outcome.is_ok();
@@ -188,7 +190,7 @@ async fn subscribe(link: &Arc<Link>, uri: &str, limit: Duration, taken: Option<T
         ended = &mut listening => Some(ended.map(drop)),
         () = link.acknowledged.notified() => None,
         // A server that does not say so may listen all the same.
-        () = tokio::time::sleep(limit) => None,
+        () = tokio::time::sleep(limit.answer.min(ACKNOWLEDGING)) => None,
     };
     match first {
         Some(outcome) => tell(outcome),
@@ -218,7 +220,9 @@ impl Drop for WatchedLink {
 
 /// Time for a server to take note that nobody watches any more.
 const GOODBYE: Duration = Duration::from_secs(5);
-const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Time for a server to say that it took note.
+const ACKNOWLEDGING: Duration = Duration::from_secs(5);
+const FOR_EVER: TimeLimit = TimeLimit::fixed(Duration::from_secs(365 * 24 * 3600));
 
 fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     match &request.view {

@@ -66,9 +66,17 @@ fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
 }
 
 /// Says that there is no such tool, and which of those that the client may see are near.
-pub(crate) fn unknown(request: &Request, snapshot: &Snapshot, name: &str) -> ErrorObject {
+fn unknown(request: &Request, snapshot: &Snapshot, name: &str) -> ErrorObject {
     let hub = &request.reception.hub;
     hub.unknown_among(snapshot, name, |tool| is_seen(request, snapshot, tool))
+}
+
+/// Answers a call of a tool that is not there. That its server is off is for a model to read.
+pub(crate) fn absent(request: &Request, snapshot: &Snapshot, name: &str) -> Answer {
+    match request.reception.hub.off(name, |server| request.view.shows(server)) {
+        Some(why) => Ok(failed_call(&why)),
+        None => Err(unknown(request, snapshot, name)),
+    }
 }
 
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
@@ -196,7 +204,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
                 None => result,
             })
         }
-        _ => Err(unknown(&request, &snapshot, name)),
+        _ => absent(&request, &snapshot, name),
     }
 }
 
@@ -271,7 +279,7 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     let hub = &request.reception.hub;
     // One that the configuration forbids is refused by name, so that nobody looks for a slip of the pen.
     let Some(tool) = snapshot.catalog.get(name).filter(|tool| request.view.shows(&tool.server)) else {
-        return Err(unknown(&request, snapshot, name));
+        return absent(&request, snapshot, name);
     };
     if let Some(conversation) = route::conversation(&request.caller, None) {
         hub.note_use(&conversation, name);
@@ -363,6 +371,6 @@ fn describe(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<R
         Some(tool) => {
             raw(&json!({ "content": [{ "type": "text", "text": listed(request, snapshot, tool) }] }))
         }
-        None => failed_call(&unknown(request, snapshot, &name).message),
+        None => absent(request, snapshot, &name).unwrap_or_else(|error| failed_call(&error.message)),
     }
 }

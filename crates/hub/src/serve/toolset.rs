@@ -478,7 +478,7 @@ fn refused(
     let Some(entry) = supply.registry.get(tool) else {
         // Its server may come to have it between this look and the call, and nobody would have activated it.
         let may_come = tool.parse::<ToolId>().is_ok() && snapshot.catalog.get(tool).is_none();
-        return may_come.then(|| Err(tools::unknown(request, snapshot, tool)));
+        return may_come.then(|| tools::absent(request, snapshot, tool));
     };
     let conversation = Conversation::known(request, session);
     let toolset = conversation.as_ref().and_then(|it| request.reception.toolsets.of(&it.key));

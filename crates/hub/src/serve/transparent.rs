@@ -33,8 +33,12 @@ pub(crate) async fn answer(request: Request, server: &Arc<str>) -> Answer {
 
 async fn passed(request: Request, server: &Arc<str>) -> Answer {
     let hub = Arc::clone(&request.reception.hub);
-    let gone =
-        || ErrorObject::new(ErrorObject::INTERNAL, format!("server `{server}` is no longer configured"));
+    let gone = || {
+        let config = hub.config();
+        let off = config.off.get(&**server).map(|off| off.sentence(server));
+        let why = off.unwrap_or_else(|| format!("server `{server}` is no longer configured"));
+        ErrorObject::new(ErrorObject::INTERNAL, why)
+    };
     let upstream = hub.upstream_in(server, request.caller.era).await.map_err(|failure| failure.to_error())?;
     let upstream = upstream.ok_or_else(gone)?;
     let link = upstream.link().await.map_err(|failure| failure.to_error())?;

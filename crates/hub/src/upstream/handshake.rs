@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Failure;
 use super::link::{Link, MODERN_VERSION, Peer, Wire, own_info};
+use super::patience::TimeLimit;
 use crate::caller::{Caller, Era};
 use crate::jsonrpc::{Fields, raw};
 
@@ -17,7 +18,7 @@ pub const SESSION_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26
 /// Some servers do not answer what they do not know; after this long they are greeted the old way too.
 const SILENCE: Duration = Duration::from_millis(1500);
 /// The handshake as a whole is limited by the caller.
-const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
+const NO_LIMIT: TimeLimit = TimeLimit::fixed(Duration::from_secs(24 * 3600));
 
 /// Learns how the server wants to be spoken to. `remembered` is what worked the last time; `abilities` is
 /// what a server of the session era is told that it may ask.

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use asking::Asking;
 
 use super::http::HttpWire;
-use super::patience::{Patience, Waiting};
+use super::patience::{Patience, Spent, TimeLimit, Waiting};
 use super::sse::SseWire;
 use super::{Audience, Changes, Failure, News, Sent};
 use crate::caller::{Caller, Era};
@@ -134,7 +134,7 @@ impl Link {
         method: &str,
         params: Fields,
         caller: &Arc<Caller>,
-        limit: Duration,
+        limit: TimeLimit,
     ) -> Result<Box<RawValue>, Failure> {
         if let Wire::Builtin(pack) = &self.wire {
             return super::listing::builtin(pack, method, &params).await;
@@ -158,12 +158,18 @@ impl Link {
         let line = request_line(&Id::number(id), method, Some(&raw_params));
         let outcome = tokio::select! {
             outcome = self.exchange(id, (method, &params), line, answer) => outcome,
-            () = patience.ends() => {
-                Err(Failure::Late { server: Arc::clone(&self.server), method: method.to_owned(), limit })
-            }
+            spent = patience.ends() => Err(self.late(method, limit, spent)),
         };
         in_flight.answered = !matches!(outcome, Err(Failure::Late { .. }));
         outcome
+    }
+
+    fn late(&self, method: &str, limit: TimeLimit, spent: Spent) -> Failure {
+        let (limit, setting) = match spent {
+            Spent::Answer => (limit.answer, "limits.callMs"),
+            Spent::Total => (limit.total, "limits.callTotalMs"),
+        };
+        Failure::Late { server: Arc::clone(&self.server), method: method.to_owned(), limit, setting }
     }
 
     async fn exchange(

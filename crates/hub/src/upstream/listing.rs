@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use toolyard_packs::Pack;
 
 use super::link::{Link, Peer, Wire};
+use super::patience::TimeLimit;
 use super::{Changes, Failure, mirror};
 use crate::caller::{Caller, Era};
 use crate::config::Limits;
@@ -146,7 +147,7 @@ async fn pages(link: &Arc<Link>, limits: &Limits, method: &str, key: &str) -> Re
         if let Some(cursor) = &cursor {
             params.set("cursor", raw(cursor));
         }
-        let result = link.request(method, params, &nobody, limits.start).await?;
+        let result = link.request(method, params, &nobody, TimeLimit::fixed(limits.start)).await?;
         let senseless = |what: String| Failure::Senseless { server: Arc::clone(&link.server), what };
         let page: Fields = serde_json::from_str(result.get())
             .map_err(|_| senseless(format!("its answer to `{method}` is not an object")))?;

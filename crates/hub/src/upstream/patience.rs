@@ -1,39 +1,119 @@
 //! How long calls may take, and when their clock stands still.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::config::Limits;
+
+/// How long one request may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeLimit {
+    /// Until it is answered; progress begins it anew.
+    pub(crate) answer: Duration,
+    /// In all, however much progress is reported.
+    pub(crate) total: Duration,
+}
+
+impl TimeLimit {
+    /// Returns how long a call to a server may take.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self { answer: limits.call, total: limits.call_total }
+    }
+
+    /// Returns a limit that progress does not extend.
+    pub(crate) const fn fixed(limit: Duration) -> Self {
+        Self { answer: limit, total: limit }
+    }
+}
+
+/// Which of its limits a request has used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spent {
+    /// Nothing was heard of it for too long.
+    Answer,
+    /// It took too long in all.
+    Total,
+}
+
 /// How long a call may still take.
 #[derive(Debug)]
 pub(crate) struct Patience {
-    deadline: Mutex<Instant>,
-    limit: Duration,
+    limit: TimeLimit,
+    clock: Mutex<Clock>,
+}
+
+#[derive(Debug)]
+struct Clock {
+    /// When it is over unless something is heard.
+    answer: Instant,
+    /// When it is over whatever is heard.
+    total: Instant,
     /// Questions that wait for a person; the clock stands still meanwhile.
-    open_questions: AtomicUsize,
+    open_questions: usize,
+    /// Since when it stands still.
+    stopped: Instant,
 }
 
 impl Patience {
-    pub(crate) fn new(limit: Duration) -> Self {
-        Self { deadline: Mutex::new(Instant::now() + limit), limit, open_questions: AtomicUsize::new(0) }
+    pub(crate) fn new(limit: TimeLimit) -> Self {
+        let now = Instant::now();
+        let clock =
+            Clock { answer: now + limit.answer, total: now + limit.total, open_questions: 0, stopped: now };
+        Self { limit, clock: Mutex::new(clock) }
     }
 
     pub(crate) fn renew(&self) {
-        *self.deadline.lock().expect("no holder panics") = Instant::now() + self.limit;
+        self.renew_at(Instant::now());
     }
 
-    pub(crate) async fn ends(&self) {
+    pub(crate) async fn ends(&self) -> Spent {
         loop {
-            let deadline = *self.deadline.lock().expect("no holder panics");
-            tokio::time::sleep_until(deadline).await;
-            if self.open_questions.load(Ordering::Relaxed) > 0 {
-                self.renew();
-            } else if *self.deadline.lock().expect("no holder panics") <= Instant::now() {
-                return;
+            let glance = {
+                let clock = self.clock.lock().expect("no holder panics");
+                if clock.open_questions > 0 { Instant::now() + self.limit.answer } else { clock.next().0 }
+            };
+            tokio::time::sleep_until(glance).await;
+            if let Some(spent) = self.spent_at(Instant::now()) {
+                return spent;
             }
         }
+    }
+
+    fn renew_at(&self, now: Instant) {
+        self.clock.lock().expect("no holder panics").answer = now + self.limit.answer;
+    }
+
+    fn spent_at(&self, now: Instant) -> Option<Spent> {
+        let clock = self.clock.lock().expect("no holder panics");
+        let (at, spent) = clock.next();
+        (clock.open_questions == 0 && at <= now).then_some(spent)
+    }
+
+    fn stop_at(&self, now: Instant) {
+        let mut clock = self.clock.lock().expect("no holder panics");
+        if clock.open_questions == 0 {
+            clock.stopped = now;
+        }
+        clock.open_questions += 1;
+    }
+
+    fn go_on_at(&self, now: Instant) {
+        let mut clock = self.clock.lock().expect("no holder panics");
+        clock.open_questions -= 1;
+        if clock.open_questions == 0 {
+            clock.answer = now + self.limit.answer;
+            let stood = now.saturating_duration_since(clock.stopped);
+            clock.total += stood;
+        }
+    }
+}
+
+impl Clock {
+    /// Returns the limit that is used up first, and when.
+    fn next(&self) -> (Instant, Spent) {
+        if self.total < self.answer { (self.total, Spent::Total) } else { (self.answer, Spent::Answer) }
     }
 }
 
@@ -42,8 +122,9 @@ pub(crate) struct Waiting(Vec<Arc<Patience>>);
 
 impl Waiting {
     pub(crate) fn new(calls: Vec<Arc<Patience>>) -> Self {
+        let now = Instant::now();
         for call in &calls {
-            call.open_questions.fetch_add(1, Ordering::Relaxed);
+            call.stop_at(now);
         }
         Self(calls)
     }
@@ -51,9 +132,54 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        let now = Instant::now();
         for call in &self.0 {
-            call.renew();
-            call.open_questions.fetch_sub(1, Ordering::Relaxed);
+            call.go_on_at(now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn r20_a_call_that_takes_nine_seconds_is_within_the_limits_that_nobody_wrote() {
+        let (patience, start) = begun(TimeLimit::of(&Limits::default()));
+        assert_eq!(patience.spent_at(start + 9 * SECOND), None);
+        assert_eq!(patience.spent_at(start + 60 * SECOND), Some(Spent::Answer));
+    }
+
+    #[test]
+    fn r20_progress_begins_the_time_anew_but_not_for_ever() {
+        let (patience, start) = begun(TimeLimit::of(&Limits::default()));
+        for second in 0..600 {
+            assert_eq!(patience.spent_at(start + second * SECOND), None, "{second}");
+            patience.renew_at(start + second * SECOND);
+        }
+        assert_eq!(patience.spent_at(start + 600 * SECOND), Some(Spent::Total));
+    }
+
+    #[test]
+    fn r20_while_a_person_thinks_neither_limit_is_used_up() {
+        let (patience, start) = begun(TimeLimit { answer: 5 * SECOND, total: 10 * SECOND });
+        patience.stop_at(start + 4 * SECOND);
+        patience.stop_at(start + 100 * SECOND);
+        patience.go_on_at(start + 200 * SECOND);
+        assert_eq!(patience.spent_at(start + 1000 * SECOND), None, "one question is still open");
+        patience.go_on_at(start + 1004 * SECOND);
+        assert_eq!(patience.spent_at(start + 1008 * SECOND), None);
+        assert_eq!(patience.spent_at(start + 1009 * SECOND), Some(Spent::Answer));
+        patience.renew_at(start + 1008 * SECOND);
+        assert_eq!(patience.spent_at(start + 1009 * SECOND), None);
+        assert_eq!(patience.spent_at(start + 1010 * SECOND), Some(Spent::Total), "six seconds were left");
+    }
+
+    fn begun(limit: TimeLimit) -> (Patience, Instant) {
+        let patience = Patience::new(limit);
+        let start = patience.clock.lock().unwrap().answer - limit.answer;
+        (patience, start)
     }
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::link::{Link, Wire};
 use super::listing::Listing;
+use super::patience::TimeLimit;
 use super::{Audience, Failure, Sent};
 use crate::caller::{Caller, Era};
 use crate::config::{Server, Transport};
@@ -192,7 +193,7 @@ impl Upstream {
         caller: &Arc<Caller>,
         repeat: Repeat,
     ) -> Result<Box<RawValue>, Failure> {
-        let limit = self.config.limits.call;
+        let limit = TimeLimit::of(&self.config.limits);
         let link = self.link().await?;
         let first = link.request(method, params.clone(), caller, limit).await;
         match (&first, repeat) {

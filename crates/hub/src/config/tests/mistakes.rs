@@ -65,8 +65,6 @@ fn every_mistake_in_a_server_is_reported_at_once() {
       hint: did you mean `http`?
     toolyard.json:8:24: the `type` of server `mixed` needs a `url`
       hint: delete `type`: it is clear from the other keys
-    toolyard.json:9:48: the environment variable `API_KEY` is not set
-      hint: set it, or give a default: `${API_KEY:-value}`
     toolyard.json:9:71: `${input:api-key}` asks a person, which a hub cannot do
       hint: put the value in an environment variable and write `${API_KEY}`
     toolyard.json:9:99: `${` has no closing `}`

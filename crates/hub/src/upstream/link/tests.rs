@@ -11,6 +11,7 @@ use crate::caller::{Caller, Client, Questions};
 use crate::frame::Bounds;
 use crate::jsonrpc::{Fields, Id, Message, raw};
 use crate::upstream::Audience;
+use crate::upstream::patience::TimeLimit;
 
 #[tokio::test]
 async fn a_question_is_put_only_where_it_must_belong() {
@@ -61,7 +62,7 @@ async fn nobody_waits_for_a_server_that_does_not_read() {
     assert!(server.len() <= QUEUE);
 }
 
-const LONG: Duration = Duration::from_secs(3600);
+const LONG: TimeLimit = TimeLimit::fixed(Duration::from_secs(3600));
 const QUEUE: usize = 8;
 
 /// A link to a server that reads nothing; the receiver is its input.

@@ -15,6 +15,7 @@ use crate::config::Server;
 use crate::jsonrpc::{Fields, raw};
 use crate::upstream::link::{Link, Wire};
 use crate::upstream::listing::{self, Listing};
+use crate::upstream::patience::TimeLimit;
 use crate::upstream::{Failure, connect, handshake};
 
 /// After the first failure; doubles with each further one.
@@ -360,7 +361,8 @@ impl Keeper {
             tokio::time::timeout(self.config.limits.start, listing::list(&link, &self.config.limits)).await;
         let listing = listing.unwrap_or_else(|_| {
             let limit = self.config.limits.start;
-            Err(Failure::Late { server: Arc::clone(&self.name), method: "tools/list".to_owned(), limit })
+            let (server, method) = (Arc::clone(&self.name), "tools/list".to_owned());
+            Err(Failure::Late { server, method, limit, setting: "limits.startMs" })
         });
         self.tries.listed = Some(Instant::now());
         let listing = listing.map(Arc::new).map_err(|failure| failure.to_string());
@@ -456,7 +458,7 @@ impl Drop for Keeper {
 }
 
 /// Subscriptions last as long as their connection.
-const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const FOR_EVER: TimeLimit = TimeLimit::fixed(Duration::from_secs(365 * 24 * 3600));
 
 async fn at(time: Option<Instant>) {
     match time {
