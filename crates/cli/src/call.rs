@@ -2,13 +2,14 @@
 
 pub(crate) mod arguments; // from words to what the tool's schema wants
 mod content; //              from the answer to what a person sees
+mod readable; //             data as a person reads it
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use toolyard_core::tool::{Tool, clean};
 use toolyard_hub::caller::{Answer, Caller, Client};
@@ -22,6 +23,9 @@ use crate::failure::Failure;
 use crate::learn::Waiting;
 use crate::route::person::Person;
 use crate::{output, setup, tools};
+
+pub(crate) use content::Save;
+pub(crate) use readable::readable;
 
 /// Run a tool and print what it answers
 ///
@@ -149,6 +153,21 @@ fn progress(line: &str) -> Option<String> {
     Some(format!("{}{total}{message}", params["progress"].as_f64()?))
 }
 
+/// Returns what a tool answered, in words; what is no text is saved in a folder. They are not clean yet.
+pub(crate) fn words(tool: &str, result: &RawValue, save: Save<'_>) -> Result<String, Failure> {
+    let fields = Fields::parse(Some(result)).unwrap_or_default();
+    Ok(content::show(tool, &fields, save)?.text)
+}
+
+/// Writes a call as it would be typed.
+pub(crate) fn typed(tool: &str, arguments: &Map<String, Value>) -> String {
+    let given = arguments.iter().map(|(key, value)| {
+        let plain = value.as_str().filter(|text| !text.contains(|c: char| c.is_whitespace() || c == '"'));
+        format!(" {key}={}", plain.map_or_else(|| value.to_string(), str::to_owned))
+    });
+    clean(&format!("{tool}{}", given.collect::<String>())).into_owned()
+}
+
 /// Shows what a tool answered, as it came with `--json`; what is no text is saved in a folder.
 pub(crate) fn show(
     common: &Common,
@@ -158,7 +177,7 @@ pub(crate) fn show(
 ) -> Result<(), Failure> {
     let fields = Fields::parse(Some(result)).unwrap_or_default();
     let failed = fields.read::<bool>("isError").unwrap_or_default();
-    let shown = content::show(tool, &fields, save)?;
+    let shown = content::show(tool.id.as_str(), &fields, Save::asked(save))?;
     if common.json {
         for saved in shown.saved {
             anstream::eprintln!("saved {}", saved.display());

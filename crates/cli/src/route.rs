@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use toolyard_core::fill::{Argument, Form, Source, Wish, fill};
 use toolyard_core::route::{Decision, Verdict};
-use toolyard_core::tool::{Effect, Parameter, Tool, clean};
+use toolyard_core::tool::{Effect, Parameter, Tool};
 use toolyard_hub::caller::Answer;
 use toolyard_hub::clock;
 use toolyard_hub::config::{Config, Stance};
@@ -38,9 +38,10 @@ use person::Person;
   toolyard route search my notes for the garden
   toolyard route --explain --dry-run \"find my notes about the garden\"
   toolyard route \"search notes\" --server notes --arg query=garden
-  toolyard route --json \"delete the old plan\" | jq .question
+  toolyard route --json \"tag the note Garden\" | jq .question
   toolyard route --dry-run \"find my note about the garden and add the tag home\"
 
+Of several steps every answer is printed, except of a step whose result another one took.
 Exit codes: 0 it ran, 1 it failed or no tool fits, 2 it was asked wrongly, 3 a question is open.
 With --json: {\"verdict\": \"act\" | \"ask\" | \"abstain\", \"ran\", \"confidence\", \"tool\",
 \"arguments\", \"missing\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
@@ -303,11 +304,7 @@ async fn amended(way: &mut Way<'_>, tool: &Tool, answer: &Answer) -> bool {
 
 /// Writes a call as it would be typed.
 pub(crate) fn said(tool: &Tool, arguments: &Map<String, Value>) -> String {
-    let given = arguments.iter().map(|(key, value)| {
-        let plain = value.as_str().filter(|text| !text.contains(|c: char| c.is_whitespace() || c == '"'));
-        format!(" {key}={}", plain.map_or_else(|| value.to_string(), str::to_owned))
-    });
-    clean(&format!("{}{}", tool.id, given.collect::<String>())).into_owned()
+    call::typed(tool.id.as_str(), arguments)
 }
 
 fn open_words(asked: &Route, way: &Way<'_>) -> Result<(), Failure> {

@@ -1,6 +1,8 @@
 //! Runs a workflow: shows its plan, asks what must be asked, and tells how it goes.
 
+mod answer; // what steps answered
 mod person; // questions on a terminal, and what is shown meanwhile
+mod steps; //  every step with its arguments, and what became of it
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,21 +10,23 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use toolyard_core::plan::Plan;
 use toolyard_core::run::{Ending, Leaving, Report};
-use toolyard_core::tool::{Effect, clean};
 use toolyard_hub::caller::{Caller, Client};
 use toolyard_hub::hub::{Execution, Hub, Pause};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::workflows::{self, Template};
 
 use crate::args::Common;
-use crate::call::arguments;
+use crate::call::{Save, arguments};
 use crate::failure::Failure;
 use crate::{output, setup};
-pub(crate) use person::{Answering, Screen};
+pub(crate) use person::Answering;
+use person::Screen;
+pub(crate) use steps::steps;
 
 /// Run a workflow from a file or by its name
 ///
-/// Everything is written down before it is done: a run that is killed goes on with `toolyard runs resume`.
+/// Everything is written down before it is done: a run that is killed goes on with `toolyard runs resume`. Each step's
+/// answer is printed, except of steps whose result another step took.
 /// What cannot be taken back is done only with `--yes` or after you agreed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -72,7 +76,7 @@ pub(crate) async fn run(common: &Common, asked: &RunWorkflow) -> Result<(), Fail
             Failure::new(format!("{err}; nothing was done")).hint("free some space, or set `store.folder`")
         })?;
         let answering = if asked.yes { Answering::Yes } else { Answering::Person };
-        drive(common, hub, execution, answering).await
+        drive(common, hub, execution, (answering, Save::No)).await
     })
     .await
 }
@@ -82,7 +86,7 @@ pub(crate) async fn drive(
     common: &Common,
     hub: &Arc<Hub>,
     mut execution: Execution,
-    answering: Answering,
+    (answering, save): (Answering, Save<'_>),
 ) -> Result<(), Failure> {
     let client = Client {
         info: Some(raw(&json!({ "name": "toolyard-cli", "version": env!("CARGO_PKG_VERSION") }))),
@@ -92,7 +96,7 @@ pub(crate) async fn drive(
     };
     let (lines, _heard) = tokio::sync::mpsc::channel(64);
     let caller = Arc::new(Caller::session(&client, lines, Arc::default()));
-    let screen = Screen::new(&execution.id, common.json);
+    let mut screen = Screen::new(&execution.id, common.json);
     let stopper = execution.stopper();
     // The first Ctrl-C stops after what is in flight; the second ends at once, and the run can be resumed.
     let interrupted = tokio::spawn(async move {
@@ -103,9 +107,9 @@ pub(crate) async fn drive(
         }
     });
     let outcome = loop {
-        let pause = execution.drive(hub, &caller, &mut |moment| screen.tell(moment)).await;
+        let pause = execution.drive(hub, &caller, &mut |moment| screen.tell(moment, save)).await;
         match pause {
-            Ok(Pause::Over(report)) => break over(common, &execution.id, &report),
+            Ok(Pause::Over(report)) => break over(common, &execution, &report, screen),
             Ok(Pause::Asked(asked)) => {
                 let agrees = screen.ask(&execution, &asked, answering)?;
                 let answered = match agrees {
@@ -126,50 +130,51 @@ pub(crate) async fn drive(
     outcome
 }
 
-/// Tells how a run ended.
-pub(crate) fn over(common: &Common, id: &str, report: &Report) -> Result<(), Failure> {
+/// Tells what was answered and how a run ended.
+fn over(common: &Common, execution: &Execution, report: &Report, screen: Screen) -> Result<(), Failure> {
+    let id = &execution.id;
+    let completed = || if report.ending == Ending::Completed { Ok(()) } else { Err(Failure::silent(1)) };
     if common.json {
         output::json(&json!({ "run": id, "report": report }))?;
-    } else {
-        if let Some(found) = found(report) {
-            output::text(&found)?;
-        }
-        output::text(&format!("{}\n  run: {id}", told(id, report)))?;
+        return completed();
     }
-    if report.ending == Ending::Completed { Ok(()) } else { Err(Failure::silent(1)) }
-}
-
-/// Returns what a run was made for where its last step reads: the text of a result, or the result itself.
-fn found(report: &Report) -> Option<String> {
-    let last = report.accounts.last().filter(|it| it.effect == Effect::Read)?;
-    let result = report.outputs.get(&last.step).filter(|_| report.ending == Ending::Completed)?;
-    let text = |result: &Value| result.get("content").unwrap_or(result).as_str().map(str::to_owned);
-    let texts = || Some(result.as_array()?.iter().map(text).collect::<Option<Vec<_>>>()?.join("\n"));
-    let text = text(result).or_else(texts).unwrap_or_else(|| format!("{result:#}"));
-    Some(clean(&text).into_owned())
+    let mut answers = screen.answers();
+    let told = format!("{}\n  run: {id}", told(id, report));
+    // Where there are answers, they are the result; what became of the run is said beside them.
+    if answers.show(execution.run().plan(), report)? && report.ending == Ending::Completed {
+        anstream::eprintln!("{told}");
+    } else {
+        output::text(&told)?;
+    }
+    completed()
 }
 
 /// Returns a report in words, with the commands that help.
-pub(crate) fn told(id: &str, report: &Report) -> String {
+fn told(id: &str, report: &Report) -> String {
     let words = report.words();
     if report.ending != Ending::Unknown {
         return words;
     }
-    format!("{words}\n  next: `toolyard runs resume {id} --happened STEP` or `--did-not STEP`")
+    format!("{words}\n  next: {}", settling(id))
+}
+
+/// Says how a call whose outcome is unknown is settled.
+fn settling(id: &str) -> String {
+    format!("`toolyard runs resume {id} --happened STEP` or `--did-not STEP`")
 }
 
 fn open(common: &Common, execution: &Execution, asked: &toolyard_core::run::Confirmation) -> Failure {
     let question = toolyard_hub::hub::question(asked);
     let id = &execution.id;
     if common.json {
-        let said = json!({ "run": id, "question": question, "digest": asked.digest });
+        let plan = execution.run().plan();
+        let said = json!({ "run": id, "question": question, "digest": asked.digest, "plan": plan });
         if let Err(err) = output::json(&said) {
             return err.into();
         }
     } else {
-        let plan = execution.run().plan().render();
-        let plan = clean(plan.trim_end());
-        anstream::eprintln!("{plan}\n{question}\nanswer with `toolyard runs resume {id}`, or with `--yes`");
+        let before = steps::before(execution.run(), asked);
+        anstream::eprintln!("{before}\n{question}\nanswer with `toolyard runs resume {id}`, or with `--yes`");
     }
     Failure::silent(3)
 }

@@ -4,27 +4,28 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use toolyard_core::run::{CallId, Ending, Finding, Leaving, Report, Upshot};
-use toolyard_hub::hub::{Hub, NotTaken};
+use toolyard_core::run::{CallId, Ending, Finding, Leaving, Upshot};
+use toolyard_hub::hub::{Hub, NotTaken, question};
 use toolyard_hub::journal::{self, Kept};
 
 use crate::args::Common;
+use crate::call::Save;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout};
-use crate::run::{Answering, drive, told};
+use crate::run::{Answering, drive, steps};
 use crate::setup;
 
 /// See, resume and cancel runs of workflows
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard runs                                  the runs, the newest first
-  toolyard runs show 3f9a                        what became of one; the beginning of its name will do
+  toolyard runs show 3f9a                        every step of one, with its arguments and what became of it
   toolyard runs resume 3f9a                      go on with one that was interrupted or waits for you
   toolyard runs resume 3f9a --happened pay       you looked: the call that was unknown did happen
   toolyard runs cancel 3f9a --undo               stop one, and take back what it did where that is known
 
 With --json: {\"runs\": [{\"run\", \"plan\", \"ending\", \"begunMs\", \"changedMs\", \"driven\"}]}, or of one
-{\"run\", \"report\"}")]
+{\"run\", \"report\", \"plan\", \"question\"}")]
 pub(crate) struct Runs {
     #[command(subcommand)]
     what: Option<What>,
@@ -34,7 +35,7 @@ pub(crate) struct Runs {
 enum What {
     /// List the runs, the newest first
     List,
-    /// Say what became of a run
+    /// Show every step of a run, with its arguments and what became of it
     Show {
         /// The run; the beginning of its name will do
         run: String,
@@ -68,7 +69,7 @@ pub(crate) async fn run(common: &Common, asked: &Runs) -> Result<(), Failure> {
         None | Some(What::List) => list(common, hub),
         Some(What::Show { run }) => {
             let record = found(hub, run)?;
-            tell(common, &record.id, &record.run.report())
+            tell(common, &record)
         }
         Some(What::Resume { run, happened, did_not, yes }) => {
             let found =
@@ -110,7 +111,7 @@ async fn resume(
                 .hint(format!("`toolyard runs show {}` tells what is", execution.id)));
         }
     }
-    drive(common, hub, execution, answering).await
+    drive(common, hub, execution, (answering, Save::No)).await
 }
 
 async fn cancel(common: &Common, hub: &Arc<Hub>, name: &str, leaving: Leaving) -> Result<(), Failure> {
@@ -118,7 +119,7 @@ async fn cancel(common: &Common, hub: &Arc<Hub>, name: &str, leaving: Leaving) -
         Ok(mut execution) => {
             execution.cancel(leaving);
             // Nobody needs to agree to stopping, but somebody does to what only names say takes things back.
-            drive(common, hub, execution, Answering::Person).await
+            drive(common, hub, execution, (Answering::Person, Save::No)).await
         }
         Err(NotTaken::Driven(id)) => {
             hub.journal().ask_to_stop(&id, leaving)?;
@@ -173,11 +174,19 @@ fn list(common: &Common, hub: &Hub) -> Result<(), Failure> {
     Ok(output::text(&output::grid(layout, rows.collect()))?)
 }
 
-fn tell(common: &Common, id: &str, report: &Report) -> Result<(), Failure> {
+/// Tells what became of a run, with the arguments of every step and the question that is open.
+fn tell(common: &Common, record: &Kept) -> Result<(), Failure> {
+    let Kept { id, run, .. } = record;
+    let asked = run.asked().map(question);
     if common.json {
-        return Ok(output::json(&json!({ "run": id, "report": report }))?);
+        let said = json!({ "run": id, "report": run.report(), "plan": run.plan(), "question": asked });
+        return Ok(output::json(&said)?);
     }
-    Ok(output::text(&told(id, report))?)
+    let mut text = steps(id, run);
+    if let Some(asked) = asked {
+        text += &format!("\n{asked}\nanswer with `toolyard runs resume {id}`");
+    }
+    Ok(output::text(&text)?)
 }
 
 impl From<NotTaken> for Failure {

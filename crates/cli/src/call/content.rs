@@ -7,10 +7,28 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use toolyard_core::tool::Tool;
 use toolyard_hub::jsonrpc::Fields;
 
+use super::readable::readable;
 use crate::failure::Failure;
+
+/// What becomes of what is no text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Save<'a> {
+    /// It is written into this folder.
+    In(&'a Path),
+    /// It could be, with `--save`.
+    Offered,
+    /// It cannot be.
+    No,
+}
+
+impl<'a> Save<'a> {
+    /// Reads what was given with `--save`.
+    pub(crate) fn asked(folder: Option<&'a Path>) -> Self {
+        folder.map_or(Self::Offered, Self::In)
+    }
+}
 
 /// What there is to see. The text is the server's: it is not clean yet.
 #[derive(Debug, Default)]
@@ -20,7 +38,7 @@ pub(super) struct Shown {
 }
 
 /// Brings the parts of a result into words; what is no text is saved, or noted with its size.
-pub(super) fn show(tool: &Tool, result: &Fields, save: Option<&Path>) -> Result<Shown, Failure> {
+pub(super) fn show(tool: &str, result: &Fields, save: Save<'_>) -> Result<Shown, Failure> {
     let mut shown = Shown::default();
     for part in result.read::<Vec<Value>>("content").unwrap_or_default() {
         let line = match part["type"].as_str().unwrap_or_default() {
@@ -41,27 +59,23 @@ pub(super) fn show(tool: &Tool, result: &Fields, save: Option<&Path>) -> Result<
     if shown.text.trim().is_empty()
         && let Some(structured) = result.read::<Value>("structuredContent")
     {
-        shown.text = format!("{structured:#}");
+        shown.text = readable(&structured);
     }
     Ok(shown)
 }
 
 impl Shown {
-    fn binary(
-        &mut self,
-        tool: &Tool,
-        part: &Value,
-        key: &str,
-        save: Option<&Path>,
-    ) -> Result<String, Failure> {
+    fn binary(&mut self, tool: &str, part: &Value, key: &str, save: Save<'_>) -> Result<String, Failure> {
         let kind = part["mimeType"].as_str().unwrap_or("application/octet-stream");
         let Some(bytes) = part[key].as_str().and_then(|text| STANDARD.decode(text).ok()) else {
             return Ok(format!("[{} that cannot be shown]", part["type"].as_str().unwrap_or("something")));
         };
-        let Some(folder) = save else {
-            return Ok(format!("[{kind}, {}; --save DIR keeps it]", size(bytes.len())));
+        let folder = match save {
+            Save::In(folder) => folder,
+            Save::Offered => return Ok(format!("[{kind}, {}; --save DIR keeps it]", size(bytes.len()))),
+            Save::No => return Ok(format!("[{kind}, {}]", size(bytes.len()))),
         };
-        let path = write(folder, tool.id.as_str(), extension(kind), &bytes).map_err(|err| {
+        let path = write(folder, tool, extension(kind), &bytes).map_err(|err| {
             Failure::new(format!("the answer cannot be saved in `{}`: {err}", folder.display()))
         })?;
         let line = format!("[{kind}, {}; saved as {}]", size(bytes.len()), path.display());

@@ -10,7 +10,7 @@ use toolyard_hub::routing::Wanted;
 
 use super::{Route, candidates, explain};
 use crate::args::Common;
-use crate::call::arguments;
+use crate::call::{Save, arguments};
 use crate::failure::Failure;
 use crate::output::{self, Layout};
 use crate::run::{Answering, drive};
@@ -39,7 +39,10 @@ pub(super) async fn run(
             }
             let answering = if asked.yes { Answering::Yes } else { Answering::Person };
             match hub.begin(prospect.plan).await {
-                Ok(execution) => Some(drive(common, hub, execution, answering).await),
+                Ok(execution) => {
+                    let manner = (answering, Save::asked(asked.save.as_deref()));
+                    Some(drive(common, hub, execution, manner).await)
+                }
                 Err(err) => Some(Err(Failure::new(format!("{err}; nothing was done")))),
             }
         }

@@ -3,10 +3,13 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use owo_colors::OwoColorize;
-use toolyard_core::run::{Asked, CallId, Confirmation, Direction, Outcome};
+use toolyard_core::run::{CallId, Confirmation, Direction, Outcome};
 use toolyard_core::tool::clean;
 use toolyard_hub::hub::{Execution, Moment, question};
 
+use super::answer::Answers;
+use super::steps;
+use crate::call::Save;
 use crate::learn::Waiting;
 
 /// Who answers what is asked.
@@ -22,17 +25,22 @@ pub(crate) enum Answering {
 pub(crate) struct Screen {
     waiting: Waiting,
     is_quiet: bool,
+    answers: Answers,
 }
 
 impl Screen {
     pub(crate) fn new(id: &str, is_quiet: bool) -> Self {
-        Self { waiting: Waiting::begin(format!("run {id}")), is_quiet }
+        Self { waiting: Waiting::begin(format!("run {id}")), is_quiet, answers: Answers::default() }
     }
 
-    /// Shows one moment.
-    pub(crate) fn tell(&self, moment: Moment<'_>) {
+    /// Shows one moment, and keeps what a person wants to see at the end.
+    pub(crate) fn tell(&mut self, moment: Moment<'_>, save: Save<'_>) {
+        if !self.is_quiet {
+            self.answers.note(moment, save);
+        }
         match moment {
             Moment::Sent(call) => self.waiting.say(&format!("{}: {}", named(&call.id), call.tool)),
+            Moment::Answered(..) => {}
             Moment::Came(..) if self.is_quiet || !io::stderr().is_terminal() => {}
             Moment::Came(id, outcome) => self.waiting.suspend(|| {
                 let (mark, why) = match outcome {
@@ -44,6 +52,11 @@ impl Screen {
                 anstream::eprintln!("{mark} {} {}", named(id), why.dimmed());
             }),
         }
+    }
+
+    /// Takes the line away, and gives what was answered.
+    pub(super) fn answers(self) -> Answers {
+        self.answers
     }
 
     /// Asks; `None` when there is nobody to ask.
@@ -61,9 +74,7 @@ impl Screen {
         }
         self.waiting.suspend(|| {
             let mut sees = anstream::stderr();
-            if matches!(asked.asked, Asked::Plan) {
-                writeln!(sees, "{}", execution.run().plan().render())?;
-            }
+            writeln!(sees, "{}", steps::before(execution.run(), asked))?;
             write!(sees, "{} Type yes: ", question(asked).bold())?;
             sees.flush()?;
             let mut line = String::new();

@@ -59,14 +59,20 @@ fn r11_a_workflow_runs_by_its_name_and_data_flows_between_its_steps() {
     [RUN]  completed  tag-found-notes
     [exit 0]
     ");
-    insta::assert_snapshot!(hidden(place.run(&["runs", "show", &id[..6]])), @r"
+    insta::assert_snapshot!(hidden(place.run(&["runs", "show", &id[..6]])), @r#"
     tag-found-notes: completed
       done                 search (notes__search_notes)
+                             limit = 20
+                             query = "bees"
       done                 tag[0] (notes__tag_note)
+                             add = ["sweet"]
+                             note = "Hive.md"
       done                 tag[1] (notes__tag_note)
+                             add = ["sweet"]
+                             note = "Honey.md"
     [exit 0]
-    ");
-    insta::assert_snapshot!(hidden(place.run(&["runs", "resume", &id])), @r"
+    "#);
+    insta::assert_snapshot!(hidden(place.run(&["runs", "resume", &id])), @"
     tag-found-notes: completed
       done                 search (notes__search_notes)
       done                 tag[0] (notes__tag_note)
@@ -182,4 +188,131 @@ fn r9_what_the_words_of_a_schema_ask_for_is_asked_for_first() {
     let (said, exit) = place.json(&["route", "tag the note Hive", "--json"]);
     assert_eq!((exit, &said["tool"]), (3, &serde_json::json!("notes__tag_note")), "{said:#}");
     assert_eq!((&said["ran"], &said["missing"]), (&false.into(), &serde_json::json!(["add"])), "{said:#}");
+}
+
+#[test]
+fn r11_every_answer_is_shown_except_what_another_step_took() {
+    let place = Place::with(
+        r#"{ "mcpServers": { "good": { "command": "FAULT" }, "notes": { "builtin": "notes", "folder": "~/Notes" } } }"#,
+    );
+    place.write("Notes/Hive.md", "# Hive\n\nBees live here.\n");
+    let several = "name: several\ndescription: Asks four things.\nsteps:\n  \
+                   - { name: sum, tool: good__add, arguments: { a: 3, b: 4 } }\n  \
+                   - { name: search, tool: notes__search_notes, arguments: { query: bees } }\n  \
+                   - { name: note, tool: notes__read_note, arguments: { note: '{{search.results[0].path}}' } }\n  \
+                   - { name: data, tool: good__structured, arguments: {} }\n  \
+                   - { name: words, tool: good__echo, each: ['one', 'two three'], arguments: { text: '{{item}}' } }\n";
+    place.write("desk/several.yaml", several);
+    let output = place.output(&["run", "several.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", place.seen(&output));
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @"
+    7
+    Hive (Hive.md, revision 5ffb76b81da97451)
+
+    # Hive
+
+    Bees live here.
+    answer: 42
+    words:
+      - a
+      - b
+    one
+    two three
+    ");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (told, _) = told.rsplit_once("  run: ").unwrap();
+    insta::assert_snapshot!(told, @r#"
+    good__add a=3 b=4
+    notes__read_note note=Hive.md
+    good__structured
+    good__echo text=one
+    good__echo text="two three"
+    several: completed
+      done                 sum (good__add)
+      done                 search (notes__search_notes)
+      done                 note (notes__read_note)
+      done                 data (good__structured)
+      done                 words[0] (good__echo)
+      done                 words[1] (good__echo)
+    "#);
+    let (said, _) = place.json(&["run", "several.yaml", "--json"]);
+    let outputs = said["report"]["outputs"].as_object().unwrap();
+    assert_eq!(outputs.keys().collect::<Vec<_>>(), ["data", "note", "search", "sum", "words"]);
+}
+
+#[test]
+fn r9_each_question_of_a_wish_is_answered_in_words() {
+    let place = Place::new();
+    let both = "what time is it in Tokyo and which of my notes mention AI?";
+    let output = place.output(&["route", both]);
+    let (told, noted) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{told}{noted}");
+    assert!(told.contains("Tokyo") && told.contains("notes found for `AI`"), "{told}");
+    assert!(!told.contains(['{', '"']), "{told}");
+    for heading in ["time__current_time zone=Tokyo\n", "notes__search_notes query=AI\n", ": completed\n"] {
+        assert!(noted.contains(heading), "{heading} in {noted}");
+    }
+}
+
+#[test]
+fn c3_every_step_is_shown_with_its_arguments_before_and_after() {
+    let place = place();
+    let workflow =
+        TAGGING.replace("notes__tag_note", "notes__update_note").replace("tag-found-notes", "rewrite");
+    let workflow = workflow
+        .replace(r#""add": ["{{parameters.tag}}"]"#, r#""content": "{{parameters.tag}}", "mode": "replace""#);
+    place.write("desk/rewrite.json", &workflow);
+    let (asked, _) =
+        place.json(&["run", "rewrite.json", "--set", "query=bees", "--set", "tag=Gone.", "--json"]);
+    assert_eq!(asked["plan"]["steps"][1]["arguments"]["mode"], serde_json::json!({ "literal": "replace" }));
+    let id = asked["run"].as_str().unwrap().to_owned();
+    let hidden = |text: String| text.replace(&id, "[RUN]");
+    insta::assert_snapshot!(hidden(place.run(&["runs", "show", &id])), @r#"
+    rewrite: not over yet
+      not started          search (notes__search_notes)
+                             limit = 20
+                             query = "bees"
+      not started          tag (notes__update_note)
+                             for each of search.results
+                             content = "Gone."
+                             mode = "replace"
+                             note = item.path
+    This workflow does something that cannot be taken back. Run it?
+    answer with `toolyard runs resume [RUN]`
+    [exit 0]
+    "#);
+    let waiting = hidden(place.run(&["runs", "resume", &id]));
+    insta::assert_snapshot!(waiting, @r#"
+    [stderr]
+    rewrite: 2 steps
+     1 ─ search: notes__search_notes (reads)
+           limit = 20
+           query = "bees"
+     2 ─ tag: notes__update_note (destroys), after search
+           for each of search.results
+           content = "Gone."
+           mode = "replace"
+           note = item.path
+    This workflow does something that cannot be taken back. Run it?
+    answer with `toolyard runs resume [RUN]`, or with `--yes`
+    [exit 3]
+    "#);
+    place.output(&["runs", "resume", &id, "--yes"]);
+    insta::assert_snapshot!(hidden(place.run(&["runs", "show", &id])), @r#"
+    rewrite: completed
+      done                 search (notes__search_notes)
+                             limit = 20
+                             query = "bees"
+      done                 tag[0] (notes__update_note)
+                             content = "Gone."
+                             mode = "replace"
+                             note = "Hive.md"
+      done                 tag[1] (notes__update_note)
+                             content = "Gone."
+                             mode = "replace"
+                             note = "Honey.md"
+    [exit 0]
+    "#);
+    let (shown, _) = place.json(&["runs", "show", &id, "--json"]);
+    assert_eq!((&shown["question"], &shown["plan"]["name"]), (&Value::Null, &Value::from("rewrite")));
 }

@@ -57,6 +57,18 @@ pub(super) fn undo(run: &Run, at: usize, piece: usize) -> Result<Call, String> {
     Ok(Call { id, tool: undo.tool.clone(), arguments, effect: Effect::Destroy, attempt: 0 })
 }
 
+impl Run {
+    /// Returns the arguments of a call of a step, as far as they are known by now.
+    pub fn arguments(&self, step: &str, element: Option<usize>) -> Map<String, Value> {
+        let Some(at) = self.plan.steps().iter().position(|it| it.name == step) else { return Map::new() };
+        let step = &self.plan.steps()[at];
+        let scene =
+            Scene { run: self, step, element: element.and_then(|piece| self::element(self, at, piece)) };
+        let known = |(name, input): (&String, &Input)| Some((name.clone(), scene.value(input).ok()?));
+        step.arguments.iter().filter_map(known).collect()
+    }
+}
+
 fn element(run: &Run, at: usize, piece: usize) -> Option<&Value> {
     match &run.works[at] {
         Work::Begun { elements, .. } => elements.as_ref()?.get(piece),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use toolyard_core::fill::Form;
@@ -34,6 +35,9 @@ const ALLOWANCE: Allowance = Allowance {
     longest_pause_ms: 10_000,
     result_bytes: 32 << 20,
 };
+/// A call that ended: which, how, and what its tool answered.
+type Ended = (CallId, Outcome, Option<Box<RawValue>>);
+
 /// How often a wish of another process to stop is looked for.
 const LISTENING: Duration = Duration::from_millis(500);
 
@@ -62,6 +66,8 @@ pub enum Pause {
 pub enum Moment<'a> {
     /// A call was sent.
     Sent(&'a Call),
+    /// A tool answered, in its own words; what the run makes of it comes next.
+    Answered(&'a CallId, &'a RawValue),
     /// A call came back.
     Came(&'a CallId, &'a Outcome),
 }
@@ -211,14 +217,21 @@ impl Hub {
         digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Makes one call of a run, and says what became of it. `late` names the arguments that nobody has checked yet.
-    async fn outcome(&self, call: &Call, late: &[String], caller: &Arc<Caller>) -> Outcome {
+    /// Makes one call of a run, and says what became of it, with the answer where there is one. `late` names the
+    /// arguments that nobody has checked yet.
+    async fn outcome(
+        &self,
+        call: &Call,
+        late: &[String],
+        caller: &Arc<Caller>,
+    ) -> (Outcome, Option<Box<RawValue>>) {
         let snapshot = self.snapshot();
         let Some(tool) = snapshot.catalog.get(call.tool.as_str()) else {
-            return Outcome::Refused(self.unknown_tool(&snapshot, call.tool.as_str()).message);
+            let unknown = self.unknown_tool(&snapshot, call.tool.as_str()).message;
+            return (Outcome::Refused(unknown), None);
         };
         if let Some(unfit) = unfit(tool, call, late) {
-            return Outcome::Refused(unfit);
+            return (Outcome::Refused(unfit), None);
         }
         let mut params = Fields::default();
         params.set("arguments", raw(&call.arguments));
@@ -226,27 +239,35 @@ impl Hub {
         let ruling = self.judge(&snapshot, tool, params.get("arguments"), None);
         if ruling.stance == Stance::Ask && call.effect != Effect::Destroy {
             let reason = ruling.reason(tool);
-            return Outcome::Refused(format!("{reason} Call it by itself, so that it can be confirmed."));
+            let refusal = format!("{reason} Call it by itself, so that it can be confirmed.");
+            return (Outcome::Refused(refusal), None);
         }
-        match self.attempt(&snapshot, tool, params, caller).await {
-            Ok(result) if wants_input(&result) => {
-                Outcome::Refused("it asks something that nobody can answer within a workflow".to_owned())
-            }
-            Ok(result) => {
-                let answer: Value = serde_json::from_str(result.get()).unwrap_or_default();
-                if is_error(&result) {
-                    Outcome::ToolFailed(said(&reading(&answer)))
-                } else {
-                    Outcome::Value(reading(&answer))
-                }
-            }
-            Err(Trouble::Refused(error)) if error.code == ErrorObject::INTERNAL => {
+        let trouble = match self.attempt(&snapshot, tool, params, caller).await {
+            Ok(result) => return (read(&result), Some(result)),
+            Err(trouble) => trouble,
+        };
+        let outcome = match trouble {
+            Trouble::Refused(error) if error.code == ErrorObject::INTERNAL => {
                 Outcome::ToolFailed(error.message)
             }
-            Err(Trouble::Denied(error) | Trouble::Refused(error)) => Outcome::Refused(error.message),
-            Err(Trouble::Held(why)) => Outcome::NotSent(why),
-            Err(Trouble::Failed(failure)) => unanswered(&failure),
-        }
+            Trouble::Denied(error) | Trouble::Refused(error) => Outcome::Refused(error.message),
+            Trouble::Held(why) => Outcome::NotSent(why),
+            Trouble::Failed(failure) => unanswered(&failure),
+        };
+        (outcome, None)
+    }
+}
+
+/// Says what a result means to a run.
+fn read(result: &RawValue) -> Outcome {
+    if wants_input(result) {
+        return Outcome::Refused("it asks something that nobody can answer within a workflow".to_owned());
+    }
+    let answer: Value = serde_json::from_str(result.get()).unwrap_or_default();
+    if is_error(result) {
+        Outcome::ToolFailed(said(&reading(&answer)))
+    } else {
+        Outcome::Value(reading(&answer))
     }
 }
 
@@ -345,7 +366,7 @@ impl Execution {
         caller: &Arc<Caller>,
         tell: &mut (dyn FnMut(Moment<'_>) + Send),
     ) -> Result<Pause, Halted> {
-        let mut in_flight: FuturesUnordered<BoxFuture<'_, (CallId, Outcome)>> = FuturesUnordered::new();
+        let mut in_flight: FuturesUnordered<BoxFuture<'_, Ended>> = FuturesUnordered::new();
         let mut told = self.stop.subscribe();
         let mut listening = tokio::time::interval(LISTENING);
         loop {
@@ -358,8 +379,8 @@ impl Execution {
                         tell(Moment::Sent(&call));
                         let late = late(self.run.plan(), &call);
                         in_flight.push(Box::pin(async move {
-                            let outcome = hub.outcome(&call, &late, caller).await;
-                            (call.id, outcome)
+                            let (outcome, answer) = hub.outcome(&call, &late, caller).await;
+                            (call.id, outcome, answer)
                         }));
                     }
                 }
@@ -372,7 +393,10 @@ impl Execution {
                         }
                     };
                     tokio::select! {
-                        Some((id, outcome)) = in_flight.next() => {
+                        Some((id, outcome, answer)) = in_flight.next() => {
+                            if let Some(answer) = &answer {
+                                tell(Moment::Answered(&id, answer));
+                            }
                             tell(Moment::Came(&id, &outcome));
                             self.run.record(&id, outcome, now_ms());
                             self.keep().await?;
