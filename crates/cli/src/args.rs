@@ -17,7 +17,7 @@ use crate::{
     after_help = "Examples:
   toolyard list                                      every tool of every server
   toolyard find \"what time is it\"                    the tools that fit these words
-  toolyard route \"what time is it\"                   the tool that is meant, run at once
+  toolyard route \"what time is it in Tokyo\"          the tool that is meant, run at once
   toolyard call time__current_time zone=Tokyo        run one
   toolyard serve                                     serve them all to an MCP client
 

@@ -11,8 +11,8 @@ use crate::{learn, setup, tools};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard find what time is it in Tokyo
-  toolyard find -n 3 create an issue
-  toolyard find --json send a message | jq -r '.tools[0].name'
+  toolyard find -n 3 create a note
+  toolyard find --json search my notes | jq -r '.tools[0].name'
 
 Finding nothing is exit code 1.
 With --json: {\"query\", \"tools\": [as in `list --json`, and \"score\"]}")]

@@ -48,7 +48,7 @@ fn the_overview_shows_every_command() {
     Examples:
       toolyard list                                      every tool of every server
       toolyard find "what time is it"                    the tools that fit these words
-      toolyard route "what time is it"                   the tool that is meant, run at once
+      toolyard route "what time is it in Tokyo"          the tool that is meant, run at once
       toolyard call time__current_time zone=Tokyo        run one
       toolyard serve                                     serve them all to an MCP client
 

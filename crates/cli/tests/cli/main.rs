@@ -3,6 +3,7 @@
 
 mod place; //     a home of its own for each test
 mod help; //      the reference of the command line
+mod examples; //  what the help and the README show
 mod bare; //      with no configuration at all
 mod tools; //     list, find, describe, call on a server
 mod route; //     a wish in plain words
