@@ -1,6 +1,7 @@
 //! Tools by what they do.
 
 use serde_json::{Value, json};
+use toolyard_hub::routing::Provisional;
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -31,7 +32,9 @@ pub(crate) async fn run(common: &Common, asked: &Find) -> Result<(), Failure> {
         learn::learn(hub, None).await;
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
-        let found = hub.find(&snapshot, &query, asked.limit).await;
+        let provisional = Provisional::default();
+        let found = hub.find(&snapshot, (&query, asked.limit), &provisional).await;
+        learn::note(hub, &provisional);
         let found = found.iter().map(|(at, score)| (&snapshot.catalog.tools()[*at], *score));
         if common.json {
             let tools: Vec<Value> = found

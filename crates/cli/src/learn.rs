@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::tool::clean;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::live::Snapshot;
+use toolyard_hub::routing::Provisional;
 use toolyard_hub::store::MeaningStatus;
 use toolyard_hub::upstream::State;
 
@@ -63,6 +64,17 @@ pub(crate) async fn understand(hub: &Hub, snapshot: &Arc<Snapshot>) {
     tokio::select! {
         () = work => {}
         () = told => {}
+    }
+}
+
+/// Says on stderr that something was decided before all tools were understood, where that is so.
+pub(crate) fn note(hub: &Hub, provisional: &Provisional) {
+    if provisional.is_noted() {
+        let MeaningStatus { known, all, .. } = hub.meaning_progress();
+        let progress = if known < all { format!(" ({known} of {all} texts)") } else { String::new() };
+        anstream::eprintln!(
+            "still learning what the tools mean{progress}; the same command goes on from there"
+        );
     }
 }
 

@@ -18,7 +18,7 @@ use toolyard_hub::config::{Config, Stance};
 use toolyard_hub::hub::{Adviser, Hub};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
-use toolyard_hub::routing::Wanted;
+use toolyard_hub::routing::{Provisional, Wanted};
 
 use crate::args::Common;
 use crate::call::{self, arguments};
@@ -114,11 +114,15 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         learn::learn(hub, None).await;
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
-        let wanted = Wanted { preferred_server: asked.server.as_deref(), ..Wanted::plain(&task) };
+        let (server, provisional) = (asked.server.as_deref(), Provisional::default());
+        let wanted =
+            Wanted { preferred_server: server, provisional: Some(&provisional), ..Wanted::plain(&task) };
         if let Some(done) = steps::run(common, asked, hub, (&snapshot, wanted)).await {
+            learn::note(hub, &provisional);
             return done;
         }
         let decision = hub.decide(&snapshot, &wanted).await;
+        learn::note(hub, &provisional);
         let shown = Arc::clone(&snapshot);
         let mut way = Way {
             hub,

@@ -1,21 +1,22 @@
 //! What texts mean: the model that compares meanings, and the vectors that it made.
 //!
-//! Nothing waits for a vector. What is there is used, and what is missing is computed behind everything else;
-//! until then words and metadata speak for a tool.
+//! Vectors are computed behind everything else. A request that comes before them waits a moment for those of the tools
+//! that its words make likely, which then go first; where that takes too long, words and metadata speak for a tool.
 
 mod builtin; //  the encoder inside the program
 mod draft; //    the vectors of one catalog, as far as they are known
 mod endpoint; // a service that computes vectors
 mod model; //    what turns texts into vectors
+mod rush; //     whose vectors somebody waits for
 mod seat; //     which model is in use, and what happens when it fails
 mod shelf; //    vectors that are known already
 mod work; //     computing those that are not
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 use toolyard_core::embed::Embedding;
 use toolyard_core::index::{Sense, spoken};
 
@@ -26,6 +27,7 @@ pub use builtin::{Inside, library_file};
 use draft::Draft;
 pub(crate) use draft::Published;
 pub use model::{Embedder, Error};
+use rush::Rush;
 use seat::{Seat, Seated};
 pub use shelf::{Shelf, TextKey};
 pub use work::{Effort, compute};
@@ -36,15 +38,30 @@ pub(crate) struct Meanings {
     store: Arc<Store>,
     http: reqwest::Client,
     seat: Mutex<Seat>,
-    published: RwLock<Option<Arc<Published>>>,
+    published: watch::Sender<Option<Arc<Published>>>,
     status: Mutex<MeaningStatus>,
-    numbers: AtomicU64,
+    rush: Rush,
+    /// The catalog that was first asked about without all of its vectors, and when that was.
+    first_wait: Mutex<Option<(u64, Instant)>>,
     is_wanted: AtomicBool,
+    /// Whether vectors are computed in the background.
+    is_kept_up: AtomicBool,
     is_closed: AtomicBool,
     /// Told when there is something to do.
     wake: Notify,
     /// Held while vectors are computed.
     turn: Arc<Semaphore>,
+}
+
+/// How far the vectors are there that a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Readiness {
+    /// Not even those of the tools that its words make likely.
+    Lacking,
+    /// Those of the tools that its words make likely.
+    Likely,
+    /// All that there will be.
+    Complete,
 }
 
 /// What is known of how alike a request and the tools are.
@@ -69,10 +86,12 @@ impl Meanings {
             store,
             http,
             seat: Mutex::default(),
-            published: RwLock::default(),
+            published: watch::Sender::new(None),
             status: Mutex::default(),
-            numbers: AtomicU64::new(1),
+            rush: Rush::default(),
+            first_wait: Mutex::default(),
             is_wanted: AtomicBool::new(false),
+            is_kept_up: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             wake: Notify::new(),
             turn: Arc::new(Semaphore::new(1)),
@@ -96,7 +115,73 @@ impl Meanings {
 
     /// Returns the vectors in use.
     pub(crate) fn now(&self) -> Option<Arc<Published>> {
-        self.published.read().expect("no holder panics").clone()
+        self.published.borrow().clone()
+    }
+
+    /// Waits until the vectors of a snapshot are there as far as is wanted, or the time is over. Those of the `likely`
+    /// tools are computed before all others.
+    pub(crate) async fn wait(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        likely: &[usize],
+        (wanted, until): (Readiness, Instant),
+    ) -> Readiness {
+        self.want();
+        let readiness = |now: &Option<Arc<Published>>| self.readiness(now.as_deref(), snapshot, likely);
+        let before = readiness(&self.published.borrow());
+        if before >= wanted || until <= Instant::now() {
+            return before;
+        }
+        let _waiting = self.rush.wait(snapshot.number, likely);
+        self.wake.notify_one();
+        let mut published = self.published.subscribe();
+        let there = published.wait_for(|now| readiness(now) >= wanted);
+        let mut there = std::pin::pin!(tokio::time::timeout_at(until.into(), there));
+        if self.is_kept_up.load(Ordering::Relaxed) {
+            let _ = there.await;
+        } else {
+            loop {
+                let (turn, _) = self.rush.turn();
+                let this = Arc::clone(self);
+                let goes_on = move || this.rush.turn().0 == turn && Instant::now() < until;
+                tokio::select! {
+                    _ = &mut there => break,
+                    () = self.pass(Arc::clone(snapshot), Effort::Full, goes_on) => {}
+                }
+                // Another request may have changed what is computed next; otherwise nothing more will come.
+                if self.rush.turn().0 == turn {
+                    break;
+                }
+            }
+        }
+        readiness(&self.published.borrow())
+    }
+
+    /// Returns until when requests wait for all vectors of a catalog: the patience counts from the first of them, so that
+    /// later ones are not kept waiting as well.
+    pub(crate) fn all_until(&self, snapshot: &Snapshot, patience: Duration) -> Instant {
+        let mut first = self.first_wait.lock().expect("no holder panics");
+        let known = first.filter(|(number, _)| *number == snapshot.number);
+        let (_, since) = *first.insert(known.unwrap_or((snapshot.number, Instant::now())));
+        since + patience
+    }
+
+    /// Says how far the vectors of a snapshot are there for a request that the `likely` tools may be meant by.
+    pub(crate) fn readiness(
+        &self,
+        now: Option<&Published>,
+        snapshot: &Snapshot,
+        likely: &[usize],
+    ) -> Readiness {
+        let seat = self.seat.lock().expect("no holder panics");
+        if matches!(seat.opening(), seat::Opening::Nothing) {
+            return Readiness::Complete;
+        }
+        match now.filter(|now| seat.is_current(&now.seated)) {
+            Some(now) if now.is_complete(snapshot) => Readiness::Complete,
+            Some(now) if now.knows(snapshot, likely) => Readiness::Likely,
+            Some(_) | None => Readiness::Lacking,
+        }
     }
 
     /// Returns how far tools are understood.
@@ -107,15 +192,13 @@ impl Meanings {
     /// Compares a request with the tools of a snapshot by the vectors that are there now.
     pub(crate) async fn sense(
         &self,
-        now: Option<&Published>,
+        now: &Published,
         (snapshot, task): (&Snapshot, &str),
         (search, limit): (&SemanticSearch, Duration),
     ) -> Sensed {
         if !search.enabled || task.is_empty() || limit.is_zero() {
             return Sensed::Nothing;
         }
-        self.want();
-        let Some(now) = now.filter(|now| now.covers(snapshot)) else { return Sensed::Nothing };
         let request = now.seated.embedder.request(task, limit).await;
         let (failed, has_fallen) = {
             let mut seat = self.seat.lock().expect("no holder panics");
@@ -145,23 +228,39 @@ impl Meanings {
     /// Understands the tools of every snapshot, until it is dropped.
     pub(crate) async fn keep_up(self: Arc<Self>, mut live: Live) {
         let _ending = Ending(Arc::clone(&self));
+        self.is_kept_up.store(true, Ordering::Relaxed);
         loop {
             while !self.is_wanted.load(Ordering::Relaxed) {
                 self.wake.notified().await;
             }
             let snapshot = live.now();
             snapshot.indexed().await;
-            let (number, watched) = (snapshot.number, live.clone());
-            let is_newest = move || watched.now().number == number;
-            self.pass(snapshot, Effort::Spare, is_newest).await;
+            let (turn, is_awaited) = self.rush.turn();
+            let (number, watched, this) = (snapshot.number, live.clone(), Arc::clone(&self));
+            let goes_on = move || watched.now().number == number && this.rush.turn().0 == turn;
+            let effort = if is_awaited { Effort::Full } else { Effort::Spare };
+            self.pass(Arc::clone(&snapshot), effort, goes_on).await;
+            let is_cut_short = self.rush.turn().0 != turn
+                && self.readiness(self.now().as_deref(), &snapshot, &[]) != Readiness::Complete;
+            if is_cut_short {
+                continue;
+            }
             tokio::select! {
                 is_there = live.changed() => match is_there {
-                    true => tokio::time::sleep(SETTLING).await,
+                    true => self.settled().await,
                     false => return,
                 },
                 () = self.wake.notified() => {}
                 () = self.retried() => {}
             }
+        }
+    }
+
+    /// Waits until servers that tell what they offer one after the other have done so, unless somebody waits.
+    async fn settled(&self) {
+        tokio::select! {
+            () = tokio::time::sleep(SETTLING) => {}
+            () = self.wake.notified() => {}
         }
     }
 
@@ -207,25 +306,30 @@ impl Meanings {
         effort: Effort,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
-        let (mut draft, missing) = Draft::new(seated, snapshot);
+        let first = self.rush.tools(snapshot.number);
+        let (mut draft, missing) = Draft::new(seated, snapshot, &first);
         self.publish(&draft);
-        let texts: Vec<&str> = missing.iter().map(|missing| missing.text.as_str()).collect();
+        let awaited = missing.iter().take_while(|missing| missing.is_of(&first)).count();
+        let (awaited, rest) = missing.split_at(awaited);
         let mut published = Instant::now();
-        compute(&seated.embedder, &texts, effort, goes_on, &mut |made| {
-            let kept: Vec<_> = made.iter().map(|(at, vector)| (missing[*at].key, vector.clone())).collect();
-            seated.shelf.keep(&kept);
-            for (at, vector) in &made {
-                draft.add(&missing[*at], vector);
-            }
-            if published.elapsed() >= PUBLISHING {
-                self.publish(&draft);
-                published = Instant::now();
-            } else if draft.known < draft.all {
-                // That all is known is said only when it is there to be used.
-                self.tell(&draft);
-            }
-        })?;
-        self.publish(&draft);
+        for part in [awaited, rest].into_iter().filter(|part| !part.is_empty()) {
+            let texts: Vec<&str> = part.iter().map(|missing| missing.text.as_str()).collect();
+            compute(&seated.embedder, &texts, effort, goes_on, &mut |made| {
+                let kept: Vec<_> = made.iter().map(|(at, vector)| (part[*at].key, vector.clone())).collect();
+                seated.shelf.keep(&kept);
+                for (at, vector) in &made {
+                    draft.add(&part[*at], vector);
+                }
+                if published.elapsed() >= PUBLISHING {
+                    self.publish(&draft);
+                    published = Instant::now();
+                } else if draft.known < draft.all {
+                    // That all is known is said only when it is there to be used.
+                    self.tell(&draft);
+                }
+            })?;
+            self.publish(&draft);
+        }
         Ok(())
     }
 
@@ -248,18 +352,15 @@ impl Meanings {
 
     /// Shows a set of vectors to everybody, unless the one they see is of more use.
     fn publish(&self, draft: &Draft) {
-        let mut published = self.published.write().expect("no holder panics");
         let is_better = |now: &Published| draft.is_enough() || !now.covers(&draft.snapshot);
-        if published.as_deref().is_none_or(is_better) {
-            let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-            *published = Some(Arc::new(draft.publish(number)));
+        if self.now().as_deref().is_none_or(is_better) {
+            self.published.send_replace(Some(Arc::new(draft.publish())));
         }
-        drop(published);
         self.tell(draft);
     }
 
     fn publish_nothing(&self) {
-        *self.published.write().expect("no holder panics") = None;
+        self.published.send_replace(None);
         let trouble = self.seat.lock().expect("no holder panics").trouble();
         *self.status.lock().expect("no holder panics") =
             MeaningStatus { trouble, ..MeaningStatus::default() };
@@ -311,6 +412,7 @@ struct Ending(Arc<Meanings>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
+        self.0.is_kept_up.store(false, Ordering::Relaxed);
         self.0.is_closed.store(true, Ordering::Relaxed);
     }
 }

@@ -6,6 +6,7 @@
 
 mod cache;
 mod measured;
+mod provisional;
 mod recent;
 mod spent;
 
@@ -13,6 +14,7 @@ pub use cache::Tally;
 pub(crate) use cache::{Cache, Key, World};
 pub use measured::Measured;
 pub(crate) use measured::{Measures, Outcome};
+pub use provisional::Provisional;
 pub(crate) use recent::{Recent, freshness};
 pub(crate) use spent::Spent;
 
@@ -32,12 +34,21 @@ pub struct Wanted<'a> {
     pub conversation: Option<&'a str>,
     /// Candidates returned at most; what the configuration says when `None`.
     pub candidates: Option<usize>,
+    /// Is told when something is decided that may be decided otherwise soon.
+    pub provisional: Option<&'a Provisional>,
 }
 
 impl<'a> Wanted<'a> {
     /// A wish of nobody in particular, over all servers.
     pub fn plain(task: &'a str) -> Self {
-        Self { task, preferred_server: None, servers: &[], conversation: None, candidates: None }
+        Self {
+            task,
+            preferred_server: None,
+            servers: &[],
+            conversation: None,
+            candidates: None,
+            provisional: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::hub::Hub;
 
 pub(crate) mod era; //         which era a request belongs to, and what each expects of results
 pub(crate) mod answer; //      one request, one answer
+mod learning; //             what is said before tools are understood
 pub(crate) mod remainder; //   what did not fit into an answer
 pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod toolset; //     the few tools that a conversation needs

@@ -127,7 +127,7 @@ async fn r12_on_a_day_of_repeated_tasks_most_decisions_are_remembered() {
 #[tokio::test]
 async fn r8_a_server_that_does_not_start_lowers_its_tools() {
     let folder = tempfile::tempdir().unwrap();
-    let same = [tool("list_tasks", "Lists all open tasks", &[])];
+    let same = [tool("list_tasks", "Lists all open tasks of the team and who owns them", &[])];
     let yard = Yard::of(json!({
         "alpha": server(folder.path(), "alpha", &same),
         "beta": server(folder.path(), "beta", &same),
@@ -147,7 +147,7 @@ async fn r8_a_server_that_does_not_start_lowers_its_tools() {
 #[tokio::test]
 async fn t1_a_fallback_comes_after_its_equals() {
     let folder = tempfile::tempdir().unwrap();
-    let same = [tool("list_tasks", "Lists all open tasks", &[])];
+    let same = [tool("list_tasks", "Lists all open tasks of the team and who owns them", &[])];
     let servers = json!({
         "alpha": server(folder.path(), "alpha", &same),
         "beta": server(folder.path(), "beta", &same),

@@ -24,6 +24,7 @@ mod asked; //       questions of the hub itself
 mod advised; //     arguments that a language model finds
 mod guarded; //     what happens before and after a call
 mod decided; //     what decisions depend on
+mod fresh; //       requests that come before tools are understood
 mod played; //      the examples and plans of the seed
 mod judged; //      everyday requests, counted
 mod vault; //       a real vault of notes

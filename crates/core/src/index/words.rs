@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::catalog::Catalog;
 use crate::lexicon::Lexicon;
-use crate::text::each_term;
+use crate::text::{SOME_FOLDER, each_term, without_folders};
 use crate::tool::words::words as identifier_words;
 use crate::tool::{Tool, choices, remarks};
 
@@ -99,7 +99,11 @@ impl Words {
     /// Equal scores are ordered by name, so that the same request always gives the same list.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         let mut found = Vec::new();
-        let terms: Vec<(u32, f32)> = self.query_terms(query).into_iter().map(|term| (term, 1.0)).collect();
+        let terms: Vec<(u32, f32)> = self
+            .query_terms(&without_folders(query, SOME_FOLDER))
+            .into_iter()
+            .map(|term| (term, 1.0))
+            .collect();
         let scores = self.scores(&terms, &mut found);
         self.best(&scores, found, limit)
     }

@@ -1,7 +1,7 @@
 //! A request, read: its language and its words with what they mean.
 
 use super::{Action, Language, Lexicon, Meaning, ends, folded};
-use crate::text::is_unparted;
+use crate::text::{SOME_FOLDER, is_unparted, without_folders};
 
 /// A request, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,17 +31,17 @@ const MAX_WORDS: usize = 400;
 const MAX_PHRASE: usize = 5;
 
 impl Reading {
-    /// Reads a request.
+    /// Reads a request. What the folders of a path are called is no part of it.
     pub fn of(text: &str) -> Self {
         let lexicon = Lexicon::builtin();
-        let folded = folded(text);
+        let folded = folded(&without_folders(text, SOME_FOLDER));
         let runs: Vec<&str> = runs(&folded).take(MAX_WORDS).collect();
         Self::of_runs(&runs, language(lexicon, &folded, &runs))
     }
 
     /// Reads a part of a request whose language is known.
     pub(crate) fn of_part(text: &str, language: Language) -> Self {
-        let folded = folded(text);
+        let folded = folded(&without_folders(text, SOME_FOLDER));
         Self::of_runs(&runs(&folded).take(MAX_WORDS).collect::<Vec<_>>(), language)
     }
 

@@ -3,6 +3,7 @@
 //! A request is judged by itself, and by its company: who searched a vault for a note adds a tag there, too.
 
 use crate::catalog::Catalog;
+use crate::lexicon::Action;
 use crate::route::{Candidate, Decision, Intent, Signal};
 use crate::task::{Clause, Shape, StandIn, stand_ins};
 
@@ -145,11 +146,13 @@ pub fn choose(catalog: &Catalog, decisions: &[&Decision], whole: &Decision) -> V
     for (at, decision) in decisions.iter().enumerate() {
         let reach = |candidate: &Candidate| {
             let own = company.alone(candidate);
-            let from = before
-                .into_iter()
-                .flat_map(|last| ways[last].iter().zip(company.candidates(decisions[last])));
-            let worth =
-                from.map(|((worth, _), other)| worth + company.together(other.position, candidate.position));
+            let here = Placed::of(decision, candidate);
+            let from = before.into_iter().flat_map(|last| {
+                let others =
+                    company.candidates(decisions[last]).map(move |it| Placed::of(decisions[last], it));
+                ways[last].iter().zip(others)
+            });
+            let worth = from.map(|((worth, _), other)| worth + company.together(other, here));
             let best = worth.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
             best.map_or((own, None), |(place, worth)| (own + worth, Some(place)))
         };
@@ -167,10 +170,10 @@ pub fn choose(catalog: &Catalog, decisions: &[&Decision], whole: &Decision) -> V
         places[at] = Some(place);
         next = ways[place].1;
     }
-    let chosen: Vec<Option<usize>> =
-        places.iter().zip(decisions).map(|(place, it)| Some(it.candidates[(*place)?].position)).collect();
+    let placed = |(place, it): (&Option<usize>, &&Decision)| Some(Placed::of(it, &it.candidates[(*place)?]));
+    let chosen: Vec<Option<Placed>> = places.iter().zip(decisions).map(placed).collect();
     let judged = |at: usize| {
-        let position = chosen[at]?;
+        let position = chosen[at]?.position;
         let (before, after) = chosen.split_at(at);
         let near = [before.iter().rev().find_map(|it| *it), after[1..].iter().find_map(|it| *it)];
         Some(Choice { position, confidence: company.confidence(decisions[at], position, &near) })
@@ -180,6 +183,19 @@ pub fn choose(catalog: &Catalog, decisions: &[&Decision], whole: &Decision) -> V
 
 /// Candidates of a request that are looked at.
 const CANDIDATES: usize = 8;
+
+/// A tool, and what the request asks for that it is to serve.
+#[derive(Clone, Copy)]
+struct Placed {
+    position: usize,
+    action: Action,
+}
+
+impl Placed {
+    fn of(decision: &Decision, candidate: &Candidate) -> Self {
+        Self { position: candidate.position, action: decision.intent.action }
+    }
+}
 
 /// What tools are worth beside others.
 struct Company<'a> {
@@ -199,16 +215,20 @@ impl Company<'_> {
             + SAME_ACTION * candidate.signals[Signal::Action as usize]
     }
 
-    fn together(&self, a: usize, b: usize) -> f32 {
+    /// What two tools are worth beside one another. One tool for two requests that ask for different things is no company
+    /// for itself: it fits at most one of them.
+    fn together(&self, a: Placed, b: Placed) -> f32 {
         let tools = self.catalog.tools();
-        if tools[a].server == tools[b].server { SAME_SERVER } else { 0.0 }
+        let is_company = a.position != b.position || a.action == b.action;
+        if is_company && tools[a.position].server == tools[b.position].server { SAME_SERVER } else { 0.0 }
     }
 
     /// How likely a tool is right: what its decision says of the likeliest, shared out among all candidates by what they
     /// are worth beside what was chosen before and after.
-    fn confidence(&self, decision: &Decision, position: usize, near: &[Option<usize>]) -> f64 {
+    fn confidence(&self, decision: &Decision, position: usize, near: &[Option<Placed>]) -> f64 {
         let worth = |it: &Candidate| {
-            let beside: f32 = near.iter().flatten().map(|other| self.together(*other, it.position)).sum();
+            let here = Placed::of(decision, it);
+            let beside: f32 = near.iter().flatten().map(|other| self.together(*other, here)).sum();
             (self.alone(it) + beside).exp()
         };
         let total: f32 = self.candidates(decision).map(worth).sum();
@@ -261,6 +281,22 @@ mod tests {
         let rules = Rules { confidence: 0.7, candidates: 8, reasons: Reasons::LeftOut };
         let request = Request::in_words(task);
         route::route(index, catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules))
+    }
+
+    #[test]
+    fn r9_one_tool_is_no_company_for_itself_where_two_things_are_asked_for() {
+        let catalog = desk();
+        let tool = |id: &str| catalog.position(id).unwrap();
+        let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+        let company = Company { catalog: &catalog, whole: &decide(&catalog, &index, "search and tag") };
+        let (search, tag) = (tool("vault__search_notes"), tool("vault__add_tag"));
+        let worth = |a: usize, b: usize, actions: [Action; 2]| {
+            let [first, second] = actions;
+            company.together(Placed { position: a, action: first }, Placed { position: b, action: second })
+        };
+        let (same, other) = ([Action::Create, Action::Create], [Action::Search, Action::Create]);
+        assert_eq!([worth(search, tag, other), worth(tag, tag, same)], [SAME_SERVER, SAME_SERVER]);
+        assert_eq!([worth(tag, tag, other), worth(search, tool("shop__add_label"), other)], [0.0, 0.0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What kinds of values a request holds, and what kinds a tool needs.
 
+use crate::text::{SOME_FOLDER, paths, without_folders};
 use crate::tool::{Parameter, Tool};
 
 /// A kind of value that is recognised by its form.
@@ -42,7 +43,10 @@ impl Evidence {
     pub(super) fn of(task: &str) -> Self {
         let end = task.char_indices().nth(MAX_CHARS).map_or(task.len(), |(at, _)| at);
         let mut evidence = Self::default();
-        for word in task[..end].split_whitespace() {
+        evidence.held[Kind::Path as usize] = !paths(&task[..end]).is_empty();
+        // Numbers and dots in the names of folders are no values.
+        let task = without_folders(&task[..end], SOME_FOLDER);
+        for word in task.split_whitespace() {
             let word = word.trim_matches(|c: char| {
                 matches!(c, '"' | '\'' | ',' | ';' | '(' | ')' | '“' | '”' | '?' | '!')
             });
@@ -58,7 +62,7 @@ impl Evidence {
                 hold(Kind::Number);
             }
         }
-        let parts = task[..end].split(|c: char| !c.is_ascii_digit() && c != '.');
+        let parts = task.split(|c: char| !c.is_ascii_digit() && c != '.');
         evidence.numbers = parts.filter(|part| part.contains(|c: char| c.is_ascii_digit())).count();
         evidence.held[Kind::Code as usize] =
             task.contains("```") || task.contains("=>") || task.contains("();");

@@ -5,7 +5,7 @@ use super::signals::{Signal, Signals};
 use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::lexicon::Categories;
-use crate::text::terms;
+use crate::text::{SOME_FOLDER, terms, without_folders};
 
 /// More reasons than this are noise.
 const MAX_REASONS: usize = 4;
@@ -21,6 +21,7 @@ pub(super) fn explain(
     (task, counts): (&str, &Signals),
     candidates: &mut [Candidate],
 ) {
+    let task = &*without_folders(task, SOME_FOLDER);
     for candidate in candidates {
         let mut adds: Vec<(Signal, f32)> = Vec::new();
         for signal in Signal::ALL {

@@ -7,7 +7,7 @@ use super::{Intent, Request, Situation, Standing, reading};
 use crate::catalog::Catalog;
 use crate::index::{Hit, Index};
 use crate::lexicon::{Action, Categories, Language, Reading};
-use crate::text::terms;
+use crate::text::{SOME_FOLDER, terms, without_folders};
 use crate::tool::Effect;
 
 /// One side from which a request and a tool are compared.
@@ -226,6 +226,8 @@ pub(super) fn compare(
     Request { task, sense, read }: Request,
     situation: &Situation,
 ) -> Comparison {
+    let evidence = Evidence::of(task);
+    let task = &without_folders(task, SOME_FOLDER);
     let reading = Reading::of(task);
     let intent = Intent::from_reading(&reading);
     let said = terms(task, MAX_TERMS);
@@ -274,7 +276,7 @@ pub(super) fn compare(
         sentence_sense: Scored::new(sense.map(|it| it.sentences.as_slice()).unwrap_or_default(), 1.0),
         named: &named,
         most_named,
-        evidence: Evidence::of(task),
+        evidence,
         terms: words.iter().chain(&gloss_terms).copied().collect(),
         category: Categories::builtin().position(&intent.category),
     };

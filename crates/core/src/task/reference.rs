@@ -2,11 +2,12 @@
 
 use super::joint::{Joints, StandIn};
 use crate::lexicon::{Language, folded};
+use crate::text::{SOME_FOLDER, without_folders};
 
 /// Returns what the words of a request stand for, in the order in which they are said.
 pub fn stand_ins(words: &str, language: Language) -> Vec<StandIn> {
     let joints = Joints::of(language);
-    let text = folded(words);
+    let text = folded(&without_folders(words, SOME_FOLDER));
     if matches!(language, Language::Zh | Language::Ja | Language::Ko) {
         let found = joints.stand_ins.iter().find(|(phrase, _)| text.contains(&phrase.join(" ")));
         return found.map(|(_, kind)| *kind).into_iter().collect();

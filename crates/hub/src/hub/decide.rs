@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolyard_core::index::tool_text;
-use toolyard_core::route::{self, Decision, Method, Reasons, Request, Rules, Situation, Standing, Weights};
+use toolyard_core::route::{
+    self, Decision, Method, Reasons, Request, Rules, Situation, Standing, Verdict, Weights,
+};
 use toolyard_core::session::USUAL;
 use toolyard_core::tool::Tool;
 
 use super::Hub;
 use crate::config::{self, Config};
 use crate::live::Snapshot;
-use crate::meaning::{Published, Sensed};
+use crate::meaning::{Published, Readiness, Sensed};
 use crate::policy::Policy;
-use crate::routing::{Key, Measured, Tally, Wanted, World, freshness, normalised};
+use crate::routing::{Key, Measured, Provisional, Tally, Wanted, World, freshness, normalised};
 use crate::store::MeaningStatus;
 use crate::upstream::State;
 
@@ -22,6 +24,11 @@ const MOST_CANDIDATES: usize = 50;
 
 /// A search that surely nothing fits finds only what shares a word with it.
 const HOPELESS: f64 = 0.75;
+
+/// How many times longer than usual a request may take that comes before the vectors of its tools.
+const FIRST_CALL: u32 = 20;
+/// Tools that words make likely; their vectors are waited for.
+const LIKELY: usize = 32;
 
 /// What the configuration and the servers say about tools at one moment.
 struct Scene {
@@ -38,7 +45,7 @@ impl Scene {
         World {
             snapshot: snapshot.number,
             settings: self.settings,
-            meaning: self.meant.as_ref().map_or(0, |meant| meant.number),
+            meaning: self.meant.as_ref().map_or((0, 0), |meant| meant.series()),
         }
     }
 
@@ -74,10 +81,11 @@ impl Scene {
 impl Hub {
     /// Decides which tool is meant, or finds that it was decided before.
     pub async fn decide(&self, snapshot: &Snapshot, wanted: &Wanted<'_>) -> Arc<Decision> {
-        let (scene, start) = (self.scene(), Instant::now());
-        let routing = &scene.config.routing;
+        let (mut scene, start) = (self.scene(), Instant::now());
+        let config = Arc::clone(&scene.config);
+        let routing = &config.routing;
         let recent = wanted.conversation.map(|it| self.memory.recent.of(it, start)).unwrap_or_default();
-        let key = Key {
+        let mut key = Key {
             task: normalised(wanted.task),
             preferred_server: wanted.preferred_server.map(str::to_owned),
             servers: wanted.servers.to_vec(),
@@ -91,25 +99,42 @@ impl Hub {
         if let Some(known) = known {
             return known;
         }
-        let seen = self.look(&scene, snapshot, &key, start).await;
+        let is_clear = |scene: &Scene, key: &Key, seen: &Seen| {
+            make(scene, snapshot, key, (seen, Reasons::LeftOut)).verdict == Verdict::Act
+        };
+        let Looked { seen, is_final, waited } =
+            self.look_in_time(&mut scene, snapshot, &mut key, &is_clear).await;
         let decision = Arc::new(make(&scene, snapshot, &key, (&seen, Reasons::Given)));
-        if start.elapsed() > routing.performance.max_routing_time {
+        let took = start.elapsed().saturating_sub(waited);
+        if took > routing.performance.max_routing_time {
             self.memory.cache.count_late();
-            tracing::debug!("choosing a tool took {:?}", start.elapsed());
+            tracing::debug!("choosing a tool took {took:?}");
+        }
+        if let (false, Some(provisional)) = (is_final, wanted.provisional) {
+            provisional.note();
         }
         // The model may answer the next time.
-        if is_remembering && !matches!(seen.sensed, Sensed::Failed) {
+        if is_remembering && is_final && !matches!(seen.sensed, Sensed::Failed) {
             self.memory.cache.put(key, Arc::clone(&decision), start, routing.cache_size);
         }
         decision
     }
 
-    /// Ranks tools for a search, the best first, with scores that compare only with one another.
-    pub async fn find(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let scene = self.scene();
-        let key = search(&scene, snapshot, query, limit);
-        let seen = self.look(&scene, snapshot, &key, Instant::now()).await;
-        rank(&scene, snapshot, &key, &seen)
+    /// Ranks tools for a search, the best first, with scores that compare only with one another. `provisional` is told
+    /// when some of them were not understood yet.
+    pub async fn find(
+        &self,
+        snapshot: &Snapshot,
+        (query, limit): (&str, usize),
+        provisional: &Provisional,
+    ) -> Vec<(usize, f32)> {
+        let mut scene = self.scene();
+        let mut key = search(&scene, snapshot, query, limit);
+        let looked = self.look_in_time(&mut scene, snapshot, &mut key, &|_, _, _| false).await;
+        if !looked.is_final {
+            provisional.note();
+        }
+        rank(&scene, snapshot, &key, &looked.seen)
     }
 
     /// Does the same by words and metadata alone, at once.
@@ -144,16 +169,64 @@ impl Hub {
         self.meanings.understand(Arc::clone(snapshot), patience).await;
     }
 
+    /// Looks at a request once the vectors are there that it needs: all of them for the first request of a new catalog,
+    /// later those of the tools that its words make likely. Scene and key are brought up to date.
+    async fn look_in_time(
+        &self,
+        scene: &mut Scene,
+        snapshot: &Snapshot,
+        key: &mut Key,
+        is_clear: &(dyn Fn(&Scene, &Key, &Seen) -> bool + Sync),
+    ) -> Looked {
+        let start = Instant::now();
+        let readiness = self.ready(scene, snapshot, key).await;
+        let waited = start.elapsed();
+        scene.meant = self.meanings.now();
+        key.world = scene.world(snapshot);
+        let seen = self.look(scene, snapshot, key, readiness).await;
+        let is_final = match readiness {
+            Readiness::Complete => true,
+            Readiness::Likely => is_clear(scene, key, &seen),
+            Readiness::Lacking => false,
+        };
+        Looked { seen, is_final, waited }
+    }
+
+    /// Waits for the vectors that a request needs, as long as a first call may take.
+    async fn ready(&self, scene: &Scene, snapshot: &Snapshot, key: &Key) -> Readiness {
+        let (routing, start) = (&scene.config.routing, Instant::now());
+        let is_compared = routing.semantic_search.enabled && !key.task.is_empty();
+        if !is_compared || matches!(scene.profile(), Method::Seed) {
+            return Readiness::Complete;
+        }
+        let before = self.meanings.readiness(scene.meant.as_deref(), snapshot, &[]);
+        if before == Readiness::Complete {
+            return before;
+        }
+        let (likely, newest) = (likely(scene, snapshot, key), self.snapshot());
+        if newest.number != snapshot.number {
+            return self.meanings.readiness(scene.meant.as_deref(), snapshot, &likely);
+        }
+        let patience = routing.performance.max_routing_time * FIRST_CALL;
+        let until = self.meanings.all_until(snapshot, patience);
+        match self.meanings.wait(&newest, &likely, (Readiness::Complete, until)).await {
+            Readiness::Lacking => {
+                self.meanings.wait(&newest, &likely, (Readiness::Likely, start + patience)).await
+            }
+            enough => enough,
+        }
+    }
+
     /// Compares a request and the tools by the vectors that are there now, and reads closely what that leaves open.
-    async fn look(&self, scene: &Scene, snapshot: &Snapshot, key: &Key, start: Instant) -> Seen {
+    async fn look(&self, scene: &Scene, snapshot: &Snapshot, key: &Key, readiness: Readiness) -> Seen {
+        let mut seen = Seen { sensed: Sensed::Nothing, read: Vec::new() };
+        let is_enough = |meant: &&Published| readiness > Readiness::Lacking || meant.covers(snapshot);
+        let Some(meant) = scene.meant.as_deref().filter(is_enough) else { return seen };
         let routing = &scene.config.routing;
-        let left = || routing.performance.max_routing_time.saturating_sub(start.elapsed());
-        let meant = scene.meant.as_deref();
-        let asked = (snapshot, key.task.as_str());
-        let sensed = self.meanings.sense(meant, asked, (&routing.semantic_search, left())).await;
-        let mut seen = Seen { sensed, read: Vec::new() };
+        let how = (&routing.semantic_search, routing.performance.max_routing_time);
+        seen.sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
         let unclear = unclear(scene, snapshot, key, &seen);
-        if let Some(meant) = meant.filter(|_| !unclear.is_empty() && !left().is_zero()) {
+        if !unclear.is_empty() {
             let texts = unclear.iter().map(|at| tool_text(&snapshot.catalog.tools()[*at])).collect();
             let fits = self.meanings.read(meant, &key.task, texts).await;
             seen.read = unclear.into_iter().zip(fits).collect();
@@ -212,6 +285,15 @@ fn rank(scene: &Scene, snapshot: &Snapshot, key: &Key, seen: &Seen) -> Vec<(usiz
     found
 }
 
+/// What was seen of a request, and whether that is all there is to see.
+struct Looked {
+    seen: Seen,
+    /// Whether vectors that come later change nothing about what is decided.
+    is_final: bool,
+    /// How long vectors were waited for.
+    waited: Duration,
+}
+
 /// What was seen of a request by its meaning.
 struct Seen {
     sensed: Sensed,
@@ -237,6 +319,14 @@ fn make(scene: &Scene, snapshot: &Snapshot, key: &Key, (seen, reasons): (&Seen, 
     scene.around(snapshot, key, |situation| {
         route::route(snapshot.index(), &snapshot.catalog, seen.request(key), situation, how)
     })
+}
+
+/// The tools that words and metadata make likely, likeliest first.
+fn likely(scene: &Scene, snapshot: &Snapshot, key: &Key) -> Vec<usize> {
+    let key = Key { candidates: LIKELY, ..key.clone() };
+    let unseen = Seen { sensed: Sensed::Nothing, read: Vec::new() };
+    let decision = make(scene, snapshot, &key, (&unseen, Reasons::LeftOut));
+    decision.candidates.iter().map(|candidate| candidate.position).collect()
 }
 
 /// The tools that should be read before deciding.

@@ -20,19 +20,25 @@ pub(super) struct Draft {
     /// How many texts there are.
     pub(super) all: usize,
     meaning: Meaning,
-    /// Whether each tool's own text has a vector.
-    has_text: Vec<bool>,
+    tools: Vec<Progress>,
+}
+
+/// How many texts of a tool have a vector.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Whether its own text has one.
+    has_text: bool,
+    /// How many of its texts have none yet.
+    missing: usize,
 }
 
 /// The vectors of a snapshot as requests see them.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// Tells them from those before; later ones have a larger number.
-    pub(crate) number: u64,
     pub(super) seated: Arc<Seated>,
     snapshot: Arc<Snapshot>,
     meaning: Meaning,
-    has_text: Vec<bool>,
+    tools: Vec<Progress>,
 }
 
 /// A text without a vector, and the tools that have it.
@@ -49,8 +55,12 @@ const LEAST_SHARE: usize = 2;
 const CHUNK: usize = 256;
 
 impl Draft {
-    /// Gathers the vectors that are known, and the texts that have none: tools' own texts first.
-    pub(super) fn new(seated: &Arc<Seated>, snapshot: &Arc<Snapshot>) -> (Self, Vec<Missing>) {
+    /// Gathers the vectors that are known, and the texts that have none: those of the `first` tools, then tools' own texts.
+    pub(super) fn new(
+        seated: &Arc<Seated>,
+        snapshot: &Arc<Snapshot>,
+        first: &[usize],
+    ) -> (Self, Vec<Missing>) {
         let count = snapshot.catalog.len();
         let mut draft = Self {
             seated: Arc::clone(seated),
@@ -58,7 +68,7 @@ impl Draft {
             known: 0,
             all: 0,
             meaning: Meaning::new(count, seated.embedder.dims()),
-            has_text: vec![false; count],
+            tools: vec![Progress::default(); count],
         };
         let mut missing: HashMap<TextKey, Missing> = HashMap::new();
         let knowledge = &snapshot.index().knowledge;
@@ -74,6 +84,7 @@ impl Draft {
             let found = seated.shelf.find(&keys);
             for (((position, part, text), key), found) in texts.into_iter().zip(keys).zip(found) {
                 draft.all += 1;
+                draft.tools[position].missing += 1;
                 match found {
                     Some(vector) => draft.put(position, &part, &vector),
                     None => missing
@@ -86,7 +97,7 @@ impl Draft {
         }
         let mut missing: Vec<Missing> = missing.into_values().collect();
         // Without order, each run would compute something else first.
-        missing.sort_by_key(|it| (it.places[0].1 == Part::Phrase, it.places[0].0, it.key));
+        missing.sort_by_key(|it| (!it.is_of(first), it.places[0].1 == Part::Phrase, it.places[0].0, it.key));
         (draft, missing)
     }
 
@@ -100,33 +111,64 @@ impl Draft {
     fn put(&mut self, position: usize, part: &Part, vector: &Packed) {
         if self.meaning.add(position, part, vector).is_ok() {
             self.known += 1;
-            self.has_text[position] |= *part == Part::Text;
+            self.tools[position].has_text |= *part == Part::Text;
         }
+        // A vector that does not fit is not computed again.
+        self.tools[position].missing -= 1;
     }
 
     /// Whether enough tools have a vector.
     pub(super) fn is_enough(&self) -> bool {
-        is_enough(self.has_text.iter().filter(|has| **has).count(), self.has_text.len())
+        is_enough(self.tools.iter().filter(|tool| tool.has_text).count(), self.tools.len())
     }
 
-    pub(super) fn publish(&self, number: u64) -> Published {
+    pub(super) fn publish(&self) -> Published {
         Published {
-            number,
             seated: Arc::clone(&self.seated),
             snapshot: Arc::clone(&self.snapshot),
             meaning: self.meaning.clone(),
-            has_text: self.has_text.clone(),
+            tools: self.tools.clone(),
         }
     }
 }
 
+impl Missing {
+    /// Whether it is a text of one of these tools.
+    pub(super) fn is_of(&self, tools: &[usize]) -> bool {
+        self.places.iter().any(|(position, _)| tools.contains(position))
+    }
+}
+
 impl Published {
+    /// Tells them from those of another model or catalog; later ones have a larger number. Vectors that are added
+    /// change nothing about it.
+    pub(crate) fn series(&self) -> (u64, u64) {
+        (self.seated.turn, self.snapshot.number)
+    }
+
+    /// Whether every text of these tools of a snapshot has a vector.
+    pub(super) fn knows(&self, snapshot: &Snapshot, tools: &[usize]) -> bool {
+        if self.snapshot.number == snapshot.number {
+            return tools.iter().all(|at| self.tools[*at].missing == 0);
+        }
+        // Where the catalog has moved on, the vectors that a request waits for will not come any more.
+        let place = |at: &usize| self.snapshot.catalog.position(snapshot.catalog.tools()[*at].id.as_str());
+        let is_known = |at: &usize| place(at).is_none_or(|place| self.tools[place].missing == 0);
+        self.snapshot.number > snapshot.number && tools.iter().all(is_known)
+    }
+
+    /// Whether every text of every tool of a snapshot has a vector.
+    pub(super) fn is_complete(&self, snapshot: &Snapshot) -> bool {
+        self.knows(snapshot, &(0..snapshot.catalog.len()).collect::<Vec<_>>())
+    }
+
     /// Whether enough tools of a snapshot have a vector here, be it from an earlier snapshot.
     pub(crate) fn covers(&self, snapshot: &Snapshot) -> bool {
         let count = if self.snapshot.number == snapshot.number {
-            self.has_text.iter().filter(|has| **has).count()
+            self.tools.iter().filter(|tool| tool.has_text).count()
         } else {
-            self.places(snapshot).filter(|place| place.is_some_and(|place| self.has_text[place])).count()
+            let has_text = |place: &Option<usize>| place.is_some_and(|place| self.tools[place].has_text);
+            self.places(snapshot).filter(has_text).count()
         };
         is_enough(count, snapshot.catalog.len())
     }

@@ -29,7 +29,7 @@ pub(super) struct Seat {
 /// A model in use.
 #[derive(Debug)]
 pub(super) struct Seated {
-    turn: u64,
+    pub(super) turn: u64,
     pub(super) embedder: Embedder,
     pub(super) shelf: Shelf,
 }

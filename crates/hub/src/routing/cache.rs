@@ -26,7 +26,8 @@ pub(crate) struct Key {
 pub(crate) struct World {
     pub(crate) snapshot: u64,
     pub(crate) settings: u64,
-    pub(crate) meaning: u64,
+    /// The model and the catalog of the vectors.
+    pub(crate) meaning: (u64, u64),
 }
 
 /// How often a decision was remembered.
@@ -157,7 +158,7 @@ mod tests {
             recent: Vec::new(),
             failed: Vec::new(),
             candidates: 5,
-            world: World { snapshot, settings: 1, meaning: 0 },
+            world: World { snapshot, settings: 1, meaning: (0, 0) },
         }
     }
 

@@ -21,13 +21,13 @@ use toolyard_core::route::{Candidate, Decision, Intent, Verdict};
 use toolyard_core::tool::{Tool, clean};
 
 use super::answer::Request;
-use super::{Reception, View, park};
+use super::{Reception, View, learning, park};
 use crate::caller::{Answer, Caller, Era, Wording};
 use crate::config::Stance;
 use crate::hub::{Hub, Trouble};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::routing::Wanted;
+use crate::routing::{Provisional, Wanted};
 use crate::seal::digest;
 
 pub(crate) use definition::{Length, NAME, definition};
@@ -62,7 +62,10 @@ pub(crate) async fn call(request: Request) -> Answer {
         let snapshot = hub.snapshot();
         snapshot.indexed().await;
         let asked = Asked::read(&params.object("arguments"));
-        Ok(Course { reception, view, caller, params, asked, snapshot }.answer().await)
+        let (hub, provisional) = (Arc::clone(hub), Arc::new(Provisional::default()));
+        let learning = Arc::clone(&provisional);
+        let course = Course { reception, view, caller, params, asked, snapshot, provisional };
+        Ok(learning::noted(&hub, &learning, course.answer().await))
     })
     .await
 }
@@ -100,6 +103,8 @@ struct Course {
     params: Fields,
     asked: Asked,
     snapshot: Arc<Snapshot>,
+    /// Is told of decisions that were made before the tools were understood.
+    provisional: Arc<Provisional>,
 }
 
 /// The tool that is meant.
@@ -266,6 +271,7 @@ impl Course {
             servers,
             conversation: conversation.as_deref(),
             candidates: self.asked.max_results.map(|most| most.max(config.routing.max_candidates)),
+            provisional: Some(&self.provisional),
         })
         .await
     }

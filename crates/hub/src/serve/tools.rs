@@ -11,12 +11,13 @@ use toolyard_core::tool::{Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
-use super::{View, park, route, toolset};
+use super::{View, learning, park, route, toolset};
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
 use crate::hub::{confirmation, failed_call};
 use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
+use crate::routing::Provisional;
 use crate::upstream::Upstream;
 
 /// Tools in one answer of `find_tools`, unless asked for more.
@@ -171,8 +172,10 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
     match name {
         route::NAME => route::call(request).await,
         "find_tools" => {
-            let found = found(&request, &snapshot, &arguments).await;
-            Ok(told(&request, &snapshot, &arguments, found.as_deref()))
+            let provisional = Provisional::default();
+            let found = found(&request, (&snapshot, &provisional), &arguments).await;
+            let answer = told(&request, &snapshot, &arguments, found.as_deref());
+            Ok(learning::noted(&request.reception.hub, &provisional, answer))
         }
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
         "call_tool" => {
@@ -322,7 +325,7 @@ pub(crate) fn told(
 /// Returns the tools that a search asks for; `None` where it asks for nothing.
 pub(crate) async fn found<'s>(
     request: &Request,
-    snapshot: &'s Snapshot,
+    (snapshot, provisional): (&'s Snapshot, &Provisional),
     arguments: &Fields,
 ) -> Option<Vec<&'s Tool>> {
     let query = arguments.text("query").unwrap_or_default();
@@ -338,7 +341,8 @@ pub(crate) async fn found<'s>(
     // A filter by server is applied after ranking, so more are ranked than shown.
     let is_filtered =
         server.is_some() || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty());
-    let ranked = request.reception.hub.find(snapshot, &query, if is_filtered { 500 } else { limit }).await;
+    let most = if is_filtered { 500 } else { limit };
+    let ranked = request.reception.hub.find(snapshot, (&query, most), provisional).await;
     let ranked = ranked.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
     Some(ranked.filter(|tool| fits(tool)).take(limit).collect())
 }

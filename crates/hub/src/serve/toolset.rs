@@ -16,12 +16,12 @@ use toolyard_core::tool::{Parameters, Tool, ToolId};
 
 use super::answer::Request;
 use super::route::{self, Length};
-use super::{View, era, tools};
+use super::{View, era, learning, tools};
 use crate::caller::{Answer, Era};
 use crate::hub::{OWN_TOOLS, Supply, confirmation, failed_call};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::routing::Wanted;
+use crate::routing::{Provisional, Wanted};
 use crate::skills;
 
 /// How a skill is activated.
@@ -415,7 +415,8 @@ async fn hear(
 async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&str>) -> Answer {
     let (snapshot, supply) = of;
     let arguments = request.params.object("arguments");
-    let mut found = tools::found(&request, snapshot, &arguments).await;
+    let provisional = Provisional::default();
+    let mut found = tools::found(&request, (snapshot, &provisional), &arguments).await;
     if let Some(found) = &mut found {
         let tier = |tool: &Tool| supply.registry.tier(tool.id.as_str());
         let first = found.first().copied();
@@ -424,6 +425,7 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
         found.retain(|tool| tier(tool).is_some_and(|tier| tier < FALLBACK) || is_wanted(tool));
     }
     let answer = tools::told(&request, snapshot, &arguments, found.as_deref());
+    let answer = learning::noted(&request.reception.hub, &provisional, answer);
     let names = found.iter().flatten().map(|tool| Arc::from(tool.id.as_str()));
     let names: Vec<Arc<str>> = names.collect();
     let known = Conversation::known(&request, session);

@@ -12,11 +12,13 @@ use testkit::{servers, wait_until};
 use toolyard_core::route::{Decision, Signal};
 use toolyard_hub::config::{self, Config, Folders};
 use toolyard_hub::hub::{Hub, Learning, Options};
-use toolyard_hub::routing::Wanted;
+use toolyard_hub::routing::{Provisional, Wanted};
 
 const SOON: Duration = Duration::from_secs(60);
 /// Enough for whatever is done in it, and endless beside the time limits that are tested.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+const BUILT_IN: &str = r#""time": { "builtin": "time" }, "notes": { "builtin": "notes" }"#;
 
 /// A hub over the built-in servers, in a folder of its own.
 struct Yard {
@@ -30,15 +32,16 @@ impl Yard {
 
     /// Reads settings whose `semanticSearch` is given.
     fn config(&self, search: &str) -> Config {
-        self.config_of(search, r#""time": { "builtin": "time" }, "notes": { "builtin": "notes" }"#)
+        self.config_of(search, BUILT_IN, 500)
     }
 
-    fn config_of(&self, search: &str, servers: &str) -> Config {
+    /// Reads settings with these servers, where a request may take so many milliseconds.
+    fn config_of(&self, search: &str, servers: &str, milliseconds: u64) -> Config {
         let home = self.folder.path().to_owned();
         let folders = Folders { config: home.clone(), data: home.clone(), home };
         let text = format!(
             r#"{{ "mcpServers": {{ {servers} }}, "routing": {{
-                "semanticSearch": {search}, "performance": {{ "maxRoutingTime": 500 }} }} }}"#
+                "semanticSearch": {search}, "performance": {{ "maxRoutingTime": {milliseconds} }} }} }}"#
         );
         config::parse(&text, &folders.home.join("toolyard.json"), &|_| None, &folders)
             .expect("the settings are right")
@@ -100,38 +103,78 @@ async fn r13_vectors_are_computed_in_the_background_and_known_after_a_restart() 
 }
 
 #[tokio::test]
-async fn r13_a_route_waits_for_no_vector() {
+async fn r13_the_first_route_waits_until_tools_are_read() {
     let yard = Yard::new();
     let hub = yard.hub(&tiny()).await;
-    let decision = decide(&hub, "what time is it").await;
-    assert!(!decision.candidates.is_empty() && !has_sense(&decision));
-    assert_eq!(hub.meaning_progress().known, 0);
+    let provisional = Provisional::default();
+    let wanted = Wanted { provisional: Some(&provisional), ..Wanted::plain("what time is it") };
+    let first = hub.decide(&hub.snapshot(), &wanted).await;
+    assert!(has_sense(&first) && !provisional.is_noted());
     hub.understand(&hub.snapshot(), PATIENCE).await;
-    assert!(
-        has_sense(&decide(&hub, "what time is it").await),
-        "what was decided without it is not remembered"
-    );
+    let again = hub.decide(&hub.snapshot(), &wanted).await;
+    assert!(Arc::ptr_eq(&first, &again), "it is remembered");
 }
 
 #[tokio::test]
-async fn r13_tools_keep_their_meaning_while_new_ones_are_read() {
+async fn r13_what_is_decided_before_tools_are_read_is_not_remembered() {
+    let service = Service::start().await;
+    // It says how long its vectors are, and then nothing for longer than a request may take.
+    service.seen.answers.store(1, Ordering::Relaxed);
+    let yard = Yard::new();
+    let search = format!(r#"{{ "model": "http://{}/api/embed#letters" }}"#, service.host);
+    let hub = start(yard.config_of(&search, BUILT_IN, 100), Learning::OnDemand);
+    hub.learn(|_| true, |_| {}).await;
+    let is_provisional = async || {
+        let provisional = Provisional::default();
+        let wanted = Wanted { provisional: Some(&provisional), ..Wanted::plain("what time is it") };
+        assert!(!hub.decide(&hub.snapshot(), &wanted).await.candidates.is_empty());
+        provisional.is_noted()
+    };
+    assert!(is_provisional().await);
+    assert_eq!(hub.tally().entries, 0);
+    service.seen.answers.store(0, Ordering::Relaxed);
+    hub.understand(&hub.snapshot(), PATIENCE).await;
+    assert!(!is_provisional().await);
+}
+
+#[tokio::test]
+async fn r13_many_first_routes_at_once_wait_together() {
+    let yard = Yard::new();
+    let hub = yard.hub(&tiny()).await;
+    let tasks =
+        ["what time is it", "search my notes", "zebra", "add a line to a note", "how late is it in Oslo"];
+    let ask = async |task: &str| decide(&hub, task).await;
+    let together = tokio::join!(ask(tasks[0]), ask(tasks[1]), ask(tasks[2]), ask(tasks[3]), ask(tasks[4]));
+    let together = [together.0, together.1, together.2, together.3, together.4];
+    hub.understand(&hub.snapshot(), PATIENCE).await;
+    let fresh = Yard::new().hub(&tiny()).await;
+    fresh.understand(&fresh.snapshot(), PATIENCE).await;
+    for (task, decision) in tasks.iter().zip(&together) {
+        assert!(has_sense(decision), "{task}");
+        assert_eq!(decide(&fresh, task).await.confidence, decision.confidence, "{task}");
+    }
+}
+
+#[tokio::test]
+async fn r13_new_tools_are_read_before_the_next_route() {
     let yard = Yard::new();
     let two = r#""time": { "builtin": "time" }, "clock": { "builtin": "time" }"#;
-    let hub = start(yard.config_of(&tiny(), r#""time": { "builtin": "time" }"#), Learning::OnDemand);
+    let hub = start(yard.config_of(&tiny(), r#""time": { "builtin": "time" }"#, 500), Learning::OnDemand);
     hub.learn(|_| true, |_| {}).await;
     hub.understand(&hub.snapshot(), PATIENCE).await;
-    hub.apply(yard.config_of(&tiny(), two));
+    hub.apply(yard.config_of(&tiny(), two, 500));
     hub.learn(|_| true, |_| {}).await;
     let snapshot = hub.snapshot();
-    let decision = decide(&hub, "zebra").await;
-    let mut senses: Vec<(&str, bool)> = decision
-        .candidates
-        .iter()
-        .map(|it| (&*snapshot.catalog.tools()[it.position].server, it.signals[Signal::Sense as usize] != 0.0))
-        .collect();
-    senses.sort_unstable();
-    senses.dedup();
-    assert!(senses.contains(&("time", true)) && !senses.contains(&("clock", true)), "{senses:?}");
+    let wanted = Wanted { candidates: Some(50), ..Wanted::plain("zebra") };
+    let decision = hub.decide(&snapshot, &wanted).await;
+    let sensed = |server: &str| {
+        let mut own = decision.candidates.iter();
+        own.any(|it| {
+            *snapshot.catalog.tools()[it.position].server == *server
+                && it.signals[Signal::Sense as usize] != 0.0
+        })
+    };
+    assert!(sensed("time") && sensed("clock"));
 }
 
 #[tokio::test]
