@@ -22,7 +22,7 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let traces = folder.path().to_owned();
         let yard = Yard::of(Value::Object(servers(&traces))).keep(folder).learnt().await;
-        // A single command waits for what compares meanings, where a serving hub answers without.
+        // A single command waits longer for what compares meanings than a serving hub does.
         let known = yard.command(&["route", "--dry-run", "Search my notes for AI"]).output();
         assert!(known.unwrap().status.code().is_some());
         Self { yard, traces }
