@@ -42,7 +42,7 @@ fn desk() -> Desk {
             parameters.iter().map(|it| ((*it).to_owned(), json!({"type": "string"}))).collect();
         let schema = json!({"type": "object", "properties": properties, "required": parameters});
         let definition = json!({"name": name, "description": description, "inputSchema": schema});
-        serde_json::value::to_raw_value(&definition).unwrap()
+        serde_json::value::to_raw_value(&definition).expect("JSON")
     };
     let servers = [
         (

@@ -213,7 +213,7 @@ impl Hub {
             Readiness::Lacking => {
                 self.meanings.wait(&newest, &likely, (Readiness::Likely, start + patience)).await
             }
-            enough => enough,
+            enough @ (Readiness::Likely | Readiness::Complete) => enough,
         }
     }
 
