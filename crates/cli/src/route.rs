@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Form, Source, Wish, fill};
+use toolyard_core::fill::{Argument, Form, Missing, Wish, fill};
+use toolyard_core::lexicon::Action;
 use toolyard_core::route::{Decision, Verdict};
 use toolyard_core::tool::{Effect, Parameter, Tool};
 use toolyard_hub::caller::Answer;
@@ -100,6 +101,8 @@ struct Way<'a> {
     arguments: Map<String, Value>,
     /// The arguments that words became.
     sources: Vec<Argument>,
+    /// What the words leave open.
+    missing: Vec<Missing>,
     /// What may find arguments that words did not give.
     adviser: Option<Adviser>,
     open: Open,
@@ -133,6 +136,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             tool: None,
             arguments: Map::new(),
             sources: Vec::new(),
+            missing: Vec::new(),
             adviser: hub.adviser(),
             open: Open::Nothing,
         };
@@ -182,10 +186,10 @@ async fn take<'s>(
     if let Some(adviser) = &mut way.adviser {
         filled = adviser.complete((tool, &form), &wish, filled).await;
     }
-    // What is not sure and would stay is left to the person.
-    let is_harmless = effect(snapshot, tool) == Effect::Read;
-    let sure = filled.arguments.into_iter().filter(|it| is_harmless || !it.is_doubtful());
-    way.sources = sure.filter(|it| it.source != Source::Given).collect();
+    let (effect, action) = known(snapshot, tool);
+    let settled = filled.settle(&form, effect, action);
+    way.sources = settled.found;
+    way.missing = settled.missing;
     way.arguments = given;
     for argument in &way.sources {
         way.arguments.insert(argument.name.clone(), argument.value.clone());
@@ -201,12 +205,24 @@ async fn take<'s>(
 
 /// Returns what is still needed.
 fn needed<'t>(tool: &'t Tool, way: &Way<'_>) -> impl Iterator<Item = &'t Parameter> + use<'t> {
-    arguments::needed(tool, &way.arguments).into_iter()
+    let is_asked = |it: &&Parameter| {
+        let is_its = |missing: &Missing| missing.name.split('.').next() == Some(it.name.as_str());
+        !way.arguments.contains_key(&it.name) && way.missing.iter().any(is_its)
+    };
+    let mut needed = arguments::needed(tool, &way.arguments);
+    for parameter in tool.parameters.iter().filter(is_asked) {
+        if !needed.iter().any(|it| it.name == parameter.name) {
+            needed.push(parameter);
+        }
+    }
+    needed.into_iter()
 }
 
-fn effect(snapshot: &Snapshot, tool: &Tool) -> Effect {
-    let known = snapshot.catalog.position(tool.id.as_str());
-    known.map_or(Effect::Destroy, |position| snapshot.index().knowledge.of(position).effect)
+/// Returns what a tool does to the world, and what it does.
+fn known(snapshot: &Snapshot, tool: &Tool) -> (Effect, Action) {
+    let position = snapshot.catalog.position(tool.id.as_str());
+    let knowledge = position.map(|position| snapshot.index().knowledge.of(position));
+    knowledge.map_or((Effect::Destroy, Action::Unknown), |it| (it.effect, it.action))
 }
 
 fn is_asked_about(snapshot: &Snapshot, way: &Way<'_>, tool: &Tool) -> bool {

@@ -41,6 +41,9 @@ pub use result::{Discovery, Which, each_of_result, from_result};
 pub use series::{Series, may_list, series};
 pub use weights::Scales;
 
+use crate::lexicon::Action;
+use crate::tool::Effect;
+use crate::tool::purpose::is_content;
 use ballot::Elected;
 
 /// What a form is filled from.
@@ -85,6 +88,21 @@ pub struct Argument {
     pub source: Source,
     /// How sure it is, from 0 to 1.
     pub confidence: f64,
+    /// How plainly the request says it.
+    #[serde(skip)]
+    pub evidence: Evidence,
+}
+
+/// How plainly a request says a value, the least plain first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// In words of a sentence that may as well mean something else.
+    Prose,
+    /// In a form that sentences do not have, such as an address, a number or a date.
+    Shape,
+    /// In quotation marks, as JSON, behind a colon, as a tag, right behind the name of its parameter, as a path where a
+    /// path is wanted, or as one of the listed choices in its own word.
+    Marked,
 }
 
 /// Where a value comes from.
@@ -124,15 +142,64 @@ const LEAST_FIT: f64 = 0.4;
 const MOST_ASKED: usize = 8;
 /// Below this an argument is worth a question where a mistake does harm.
 const DOUBT: f64 = 0.5;
+/// How sure a value must be before a tool that changes something is sent it, by how plainly it is said. On held-out tools
+/// .89, .94 and .95 of such values are right (`examples/fit_arguments` prints the table).
+const SURE_MARKED: f64 = 0.35;
+const SURE_SHAPE: f64 = 0.9;
+const SURE_PROSE: f64 = 0.95;
 
 impl Argument {
     /// Whether it is worth a question where a mistake does harm.
     pub fn is_doubtful(&self) -> bool {
         self.confidence < DOUBT
     }
+
+    /// Whether a tool that changes something may be sent it without a question.
+    pub fn is_certain(&self) -> bool {
+        // What looks like a path is no text to be written: a text has to be marked as one.
+        let is_text = is_content(&self.name);
+        let least = match self.evidence {
+            Evidence::Marked => SURE_MARKED,
+            Evidence::Shape if !is_text => SURE_SHAPE,
+            Evidence::Shape | Evidence::Prose => SURE_PROSE,
+        };
+        self.confidence >= least
+    }
+}
+
+/// What of a filled form may be sent, and what has to be asked for first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settled {
+    /// What was found beside what the caller gave, and may be sent.
+    pub found: Vec<Argument>,
+    /// What is needed.
+    pub missing: Vec<Missing>,
+    /// What was found for something that is missing, and is not certain.
+    pub guesses: Vec<Argument>,
 }
 
 impl Filling {
+    /// Decides what is sent to a tool. A mistake in a call that changes something stays, so there what is not certain is
+    /// asked for, and so is what an update is to change.
+    pub fn settle(self, form: &Form, effect: Effect, action: Action) -> Settled {
+        let given: Vec<Argument> =
+            self.arguments.iter().filter(|it| it.source == Source::Given).cloned().collect();
+        let mut settled = Settled { missing: self.missing, ..Settled::default() };
+        for argument in self.arguments.into_iter().filter(|it| it.source != Source::Given) {
+            if effect == Effect::Read || argument.is_certain() {
+                settled.found.push(argument);
+            } else if !argument.is_doubtful() || form.required().any(|name| name == argument.name) {
+                settled.missing.extend(form.of_parameter(&argument.name).next().map(Field::missing));
+                settled.guesses.push(argument);
+            }
+        }
+        if effect != Effect::Read && settled.missing.is_empty() && !settled.found.is_empty() {
+            let names: Vec<&str> = given.iter().chain(&settled.found).map(|it| it.name.as_str()).collect();
+            settled.missing.extend(form.unchanged(action, &names));
+        }
+        settled
+    }
+
     /// Returns the arguments as they are sent.
     pub fn object(&self) -> Map<String, Value> {
         self.arguments.iter().map(|it| (it.name.clone(), it.value.clone())).collect()
@@ -202,7 +269,13 @@ fn earlier(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
             from_result(form, field, result, Which::First).filter(|found| found.fit >= LEAST_FIT)
         });
         if let Some(Discovery { value, fit }) = found {
-            leaves.push(Elected { field: at, value, source: Source::Earlier, confidence: fit });
+            leaves.push(Elected {
+                field: at,
+                value,
+                source: Source::Earlier,
+                confidence: fit,
+                evidence: Evidence::Marked,
+            });
         }
     }
 }
@@ -216,8 +289,15 @@ fn twice(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
         };
         let told = leaves.iter().find(|leaf| leaf.field == own).cloned();
         let given = || wish.given.get(form.fields()[own].parameter()).cloned();
-        let given =
-            || Some(Elected { field: own, value: given()?, source: Source::Implied, confidence: 1.0 });
+        let given = || {
+            Some(Elected {
+                field: own,
+                value: given()?,
+                source: Source::Implied,
+                confidence: 1.0,
+                evidence: Evidence::Marked,
+            })
+        };
         leaves.retain(|leaf| leaf.field != at);
         if let Some(leaf) = told.or_else(given).filter(|leaf| form.takes(field, &leaf.value)) {
             leaves.push(Elected { field: at, source: Source::Implied, ..leaf });
@@ -239,6 +319,7 @@ fn fixed(form: &Form, wish: &Wish<'_>, leaves: &mut Vec<Elected>) {
                 value: value.clone(),
                 source: Source::Default,
                 confidence: 1.0,
+                evidence: Evidence::Marked,
             });
         }
     }

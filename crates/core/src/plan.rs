@@ -22,8 +22,7 @@ use crate::tool::{Effect, ToolId};
 pub use crate::fill::Which;
 pub use check::Flaw;
 pub use choose::{Choice, Splitting, choose, settle, spoken};
-pub(crate) use draw::is_content;
-pub use draw::{Duty, Gap, draw, inverse, repetition};
+pub use draw::{Duty, Gap, draw, inverse, read, repetition};
 pub use input::{Condition, Input, Sought, Test};
 pub use path::{BadPath, Path, Segment};
 

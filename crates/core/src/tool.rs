@@ -9,6 +9,7 @@ mod id;
 pub(crate) mod json;
 mod listed;
 mod parameter;
+pub(crate) mod purpose;
 pub(crate) mod words;
 
 use std::sync::Arc;

@@ -21,6 +21,7 @@ mod shelf; //       servers with the tools that a test lists
 mod desk; //        the 75 tools of the seed
 mod routed; //      from plain words to a call
 mod asked; //       questions of the hub itself
+mod certain; //     what words surely say
 mod advised; //     arguments that a language model finds
 mod guarded; //     what happens before and after a call
 mod decided; //     what decisions depend on
@@ -30,6 +31,7 @@ mod judged; //      everyday requests, counted
 mod vault; //       a real vault of notes
 mod fleet; //       conversations with real servers
 mod chained; //     several steps on real servers
+mod copied; //      copies, appends and rewrites on real servers
 mod office; //      workbooks, documents and conversions
 mod shipped; //     the workflows that come with the program
 mod arbitrary; //   bytes that no client would send

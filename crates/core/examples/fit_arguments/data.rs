@@ -13,6 +13,8 @@ use crate::invent;
 /// A request, the form of its tool, and the right arguments.
 pub(crate) struct Case {
     pub(crate) text: String,
+    /// The name of its tool.
+    pub(crate) name: String,
     pub(crate) form: Form,
     pub(crate) gold: Map<String, Value>,
     pub(crate) source: &'static str,
@@ -86,7 +88,14 @@ fn case(
     let is_known = gold.keys().all(|name| form.has(name));
     let is_held_out =
         id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 4 == 0;
-    is_known.then(|| Case { text: text(said).to_owned(), form, gold, source, is_held_out })
+    is_known.then(|| Case {
+        text: text(said).to_owned(),
+        name: about.0.to_owned(),
+        form,
+        gold,
+        source,
+        is_held_out,
+    })
 }
 
 pub(crate) fn text(value: &Value) -> &str {

@@ -107,8 +107,9 @@ fn request(pool: &Pool, tool: &Value, dice: &mut Dice) -> Option<Case> {
         let other = dice.below(phrases.len());
         phrases.swap(0, other);
     }
+    let name = text(&tool["name"]).to_owned();
     let text = sentence(&lead(tool, dice), &phrases, dice);
-    Some(Case { text, form, gold, source: "invented", is_held_out: false })
+    Some(Case { text, name, form, gold, source: "invented", is_held_out: false })
 }
 
 fn lead(tool: &Value, dice: &mut Dice) -> String {

@@ -29,7 +29,9 @@ fn main() {
     let (held, kept): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.is_held_out);
     println!("{} requests to fit on, {} to measure on", kept.len(), held.len());
     measure::report("rules", &held, &Scales::parse(include_str!("rules.tsv")));
-    measure::report("fitted", &held, &Scales::parse(&learn::fit(&kept)));
+    let without = Scales::parse(&learn::fit(&kept));
+    measure::report("fitted", &held, &without);
+    measure::sureness("fitted", &held, &without);
     let all: Vec<&data::Case> = cases.iter().collect();
     let fitted = learn::fit(&all);
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data/arguments.tsv"));

@@ -1,8 +1,11 @@
 //! How right arguments are, on requests that weights were not fitted on.
 
+use std::collections::BTreeMap;
+
 use jiff::civil::date;
 use serde_json::{Map, Value};
-use toolyard_core::fill::{Now, Scales, Wish, alike, fill_with};
+use toolyard_core::fill::{Evidence, Now, Scales, Source, Wish, alike, fill_with};
+use toolyard_core::tool::{Effect, Hints};
 
 use crate::data::Case;
 
@@ -58,5 +61,25 @@ impl Tally {
         self.wanted += case.gold.len();
         self.right += right;
         self.invented += invented;
+    }
+}
+
+/// Prints how often values that were found for tools that change something are right, by what says them and by how
+/// sure they are. `SURE` in `fill` is chosen by this.
+pub(crate) fn sureness(title: &str, cases: &[&Case], scales: &Scales) {
+    let mut counts = BTreeMap::<(Evidence, usize), (usize, usize)>::new();
+    let changes = |case: &&&Case| Effect::infer(&case.name, Hints::default()) != Effect::Read;
+    for case in cases.iter().filter(changes) {
+        for found in fill_with(&case.form, &wish(&case.text, &Map::new()), scales).arguments {
+            if matches!(found.source, Source::Text | Source::Implied) {
+                let is_right = case.gold.get(&found.name).is_some_and(|gold| alike(gold, &found.value));
+                let count = counts.entry((found.evidence, (found.confidence * 20.0) as usize)).or_default();
+                *count = (count.0 + usize::from(is_right), count.1 + 1);
+            }
+        }
+    }
+    for ((evidence, bin), (right, all)) in counts {
+        let (from, share) = (bin as f64 / 20.0, right as f64 / all as f64);
+        println!("{title:12} {evidence:?} from {from:.2}: {all:5} values  right {share:.3}");
     }
 }

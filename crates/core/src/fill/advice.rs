@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::form::Form;
 use super::grounds::Grounds;
 use super::when::zone;
-use super::{Argument, Filling, Now, Source, Wish};
+use super::{Argument, Evidence, Filling, Now, Source, Wish};
 use crate::tool::{Tool, clean};
 
 /// A question to a language model about the parameters of a form that are open.
@@ -164,7 +164,13 @@ impl Filling {
             let (name, value) = (name.clone(), value.clone());
             next.arguments.retain(|it| it.name != name);
             next.missing.retain(|it| parameter(form, &it.name) != name);
-            next.arguments.push(Argument { name, value, source: Source::Model, confidence: FOUND });
+            next.arguments.push(Argument {
+                name,
+                value,
+                source: Source::Model,
+                confidence: FOUND,
+                evidence: Evidence::Marked,
+            });
         }
         if form.admits(&next.object()) {
             // Where a schema wants one of several, what is still open is not needed.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::ballot::Elected;
 use super::form::{Field, Form};
-use super::{Argument, Filling, Missing, Source, Wish};
+use super::{Argument, Evidence, Filling, Missing, Source, Wish};
 
 /// Puts fields together, with what the caller gave, and says what is missing.
 pub(super) fn assemble(form: &Form, wish: &Wish<'_>, leaves: &[Elected]) -> Filling {
@@ -15,6 +15,7 @@ pub(super) fn assemble(form: &Form, wish: &Wish<'_>, leaves: &[Elected]) -> Fill
             value: value.clone(),
             source: Source::Given,
             confidence: 1.0,
+            evidence: Evidence::Marked,
         });
     }
     let mut names: Vec<&str> = Vec::new();
@@ -72,7 +73,9 @@ fn argument(form: &Form, name: &str, leaves: &[&Elected]) -> Option<Argument> {
         place(&mut whole, &field.path, &field.lists, leaf.value.clone());
     }
     let confidence = leaves.iter().map(|it| it.confidence).fold(1.0, f64::min);
-    Some(Argument { name: name.to_owned(), value: whole.remove(name)?, source: first.source, confidence })
+    let evidence = leaves.iter().map(|it| it.evidence).min().unwrap_or(Evidence::Prose);
+    let value = whole.remove(name)?;
+    Some(Argument { name: name.to_owned(), value, source: first.source, confidence, evidence })
 }
 
 /// Puts a value where its path leads; a list of objects gets one.

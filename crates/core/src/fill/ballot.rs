@@ -11,7 +11,7 @@ use super::features::{Setting, Sink};
 use super::form::Form;
 use super::page::Page;
 use super::weights::Scales;
-use super::{Source, Wish, assembly, owned, sign};
+use super::{Evidence, Source, Wish, assembly, owned, sign};
 
 /// What a field could be, for fitting weights: each value with its features.
 #[derive(Clone, Debug)]
@@ -49,6 +49,7 @@ pub(super) struct Elected {
     pub(super) value: Value,
     pub(super) source: Source,
     pub(super) confidence: f64,
+    pub(super) evidence: Evidence,
 }
 
 /// One value of one field, with how likely it is.
@@ -117,7 +118,9 @@ pub(super) fn elect(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Vec<Electe
             | How::List
             | How::Literal => Source::Text,
         };
-        Some(Elected { field, value: option.candidate.value, source, confidence: option.likelihood })
+        let evidence = sign::evidence(form, &form.fields()[field], &page, &option.candidate);
+        let (value, confidence) = (option.candidate.value, option.likelihood);
+        Some(Elected { field, value, source, confidence, evidence })
     });
     let mut elected: Vec<Elected> = owned.into_iter().chain(elected).collect();
     assembly::release(form, &mut elected);
@@ -154,7 +157,13 @@ fn sole(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut Vec<Elected
         let is_inside =
             |it: &Candidate| longest.bytes.start <= it.bytes.start && it.bytes.end <= longest.bytes.end;
         if moments.iter().all(is_inside) {
-            elected.push(Elected { field, value: longest.value, source: Source::Text, confidence: SOLE });
+            elected.push(Elected {
+                field,
+                value: longest.value,
+                source: Source::Text,
+                confidence: SOLE,
+                evidence: Evidence::Shape,
+            });
         }
     }
 }

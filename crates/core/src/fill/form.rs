@@ -113,6 +113,16 @@ impl Form {
         Self { names: terms(name, MAX_ABOUT_TERMS), about: terms(&about, MAX_ABOUT_TERMS), schema, fields }
     }
 
+    /// Returns the form without some of its parameters, whose values come from elsewhere.
+    pub fn without(&self, names: &[&str]) -> Self {
+        let mut form = self.clone();
+        form.fields.retain(|field| !names.contains(&field.parameter()));
+        if let Some(required) = form.schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.retain(|name| !name.as_str().is_some_and(|name| names.contains(&name)));
+        }
+        form
+    }
+
     /// Returns the fields in the order of the schema.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -133,6 +143,11 @@ impl Form {
         self.fields.iter().position(|it| {
             it.path.len() == 1 && words(it.parameter()).map(str::to_lowercase).eq(rest.iter().cloned())
         })
+    }
+
+    /// Whether one of its fields has this term in its name or its description.
+    pub(super) fn has_term(&self, term: &String) -> bool {
+        self.fields.iter().any(|field| field.names.contains(term) || field.words.contains(term))
     }
 
     /// Whether arguments fit the schema in every respect.

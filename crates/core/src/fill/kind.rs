@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ballot::Elected;
 use super::form::{Field, Form};
-use super::{Source, Wish};
+use super::{Evidence, Source, Wish};
 use crate::lexicon::{file_format, split_ending};
 
 /// How sure it is that a file has the format of its ending.
@@ -23,7 +23,13 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, elected: &mut Vec<Elected>) {
             continue;
         };
         if field.default.as_ref() != Some(&choice) {
-            elected.push(Elected { field: at, value: choice, source: Source::Implied, confidence: ENDING });
+            elected.push(Elected {
+                field: at,
+                value: choice,
+                source: Source::Implied,
+                confidence: ENDING,
+                evidence: Evidence::Shape,
+            });
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::check;
 use super::form::{Field, Form};
+use super::{Missing, check};
+use crate::lexicon::Action;
+use crate::tool::purpose::{is_content, is_identity};
 
 /// Words after which a description says when a field is needed.
 const NEEDED: [&str; 4] = ["required for", "required if", "required when", "required unless"];
@@ -28,6 +30,19 @@ impl Form {
             lacking.extend(self.of_parameter(name).find(|field| field.path.len() == 1));
         }
         lacking
+    }
+
+    /// Returns what to ask for where a call is to update a thing and says nothing but which thing.
+    pub(crate) fn unchanged(&self, action: Action, names: &[&str]) -> Option<Missing> {
+        let is_required = |name: &str| self.required().any(|required| required == name);
+        let says_which = |name: &&str| is_required(name) && is_identity(name);
+        if action != Action::Update || names.is_empty() || !names.iter().all(says_which) {
+            return None;
+        }
+        let open =
+            || self.fields().iter().filter(|it| it.path.len() == 1 && !names.contains(&it.parameter()));
+        let text = open().find(|it| is_content(it.parameter()));
+        text.or_else(|| open().find(|it| !it.is_flag())).map(Field::missing)
     }
 
     /// Whether a description says that its field is needed: for the choice that another field has, or without another

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::ballot::Elected;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
-use super::{Source, Wish};
+use super::{Evidence, Source, Wish};
 use crate::lexicon::{Language, Lexicon};
 use crate::tool::words::words;
 
@@ -54,7 +54,10 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>) -> Vec<(Electe
         return Vec::new();
     }
     let elected = |(field, (value, bytes))| {
-        (Elected { field, value, source: Source::Text, confidence: OWNED_BY }, bytes)
+        (
+            Elected { field, value, source: Source::Text, confidence: OWNED_BY, evidence: Evidence::Shape },
+            bytes,
+        )
     };
     fields.into_iter().zip(values).map(elected).collect()
 }

@@ -6,15 +6,14 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use super::ballot::Elected;
-use super::candidate::{Candidate, How, candidates};
+use super::candidate::{Candidate, How, Likeness, candidates};
 use super::end::End;
 use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use super::token::Token;
-use super::{Source, Wish, world};
+use super::{Evidence, Source, Wish, world};
+use crate::tool::purpose::is_identity;
 
 /// How sure a value is that only its form or its place speaks for.
 const SIGN: f64 = 0.6;
@@ -43,10 +42,11 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
         let is_meant = |it: &&Candidate| {
             is_alone || End::before(page, it.tokens.start).is_some_and(|end| End::of(field) == Some(end))
         };
-        let value = named(field, page, found.iter().filter(is_free))
-            .or_else(|| only_one((form, field), page, found.iter().filter(is_free).filter(is_meant)));
-        if let Some(value) = value {
-            elected.push(Elected { field: at, value, source: Source::Text, confidence: SIGN });
+        let named = named(field, page, found.iter().filter(is_free));
+        let shown = || only_one((form, field), page, found.iter().filter(is_free).filter(is_meant));
+        if let Some(candidate) = named.or_else(shown) {
+            let (value, evidence) = (candidate.value.clone(), evidence(form, field, page, candidate));
+            elected.push(Elected { field: at, value, source: Source::Text, confidence: SIGN, evidence });
         }
     }
 }
@@ -65,7 +65,13 @@ pub(super) fn json(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
         if let [field] = open[..]
             && !elected.iter().any(|it| it.value == *value)
         {
-            elected.push(Elected { field, value: value.clone(), source: Source::Text, confidence: SIGN });
+            elected.push(Elected {
+                field,
+                value: value.clone(),
+                source: Source::Text,
+                confidence: SIGN,
+                evidence: Evidence::Marked,
+            });
         }
     }
 }
@@ -78,7 +84,7 @@ fn only_one<'c>(
     (form, field): (&Form, &Field),
     page: &Page<'_>,
     found: impl Iterator<Item = &'c Candidate>,
-) -> Option<Value> {
+) -> Option<&'c Candidate> {
     let is_second = field.is_for_zones() && End::of_pair(form, field).is_some();
     let has_form = match field {
         field if field.is_for_paths() => is_place,
@@ -105,36 +111,86 @@ fn only_one<'c>(
         .filter(|it| !it.bytes.is_empty() && has_form(&page.text[it.bytes.clone()]))
         .filter(is_meant)
         .collect();
-    let longest = places.iter().max_by_key(|it| it.bytes.len())?;
+    let longest = *places.iter().max_by_key(|it| it.bytes.len())?;
     let is_within = |it: &&Candidate| within(&it.bytes, &longest.bytes);
-    places.iter().all(is_within).then(|| longest.value.clone())
+    places.iter().all(is_within).then_some(longest)
+}
+
+/// Says how plainly the text says a value of a field.
+pub(super) fn evidence(form: &Form, field: &Field, page: &Page<'_>, candidate: &Candidate) -> Evidence {
+    let written = page.text.get(candidate.bytes.clone()).unwrap_or_default();
+    let is_named =
+        || is_behind_name(field, page, candidate) && (has_form(written) || stands_alone(page, candidate));
+    let is_tagged = || page.text[..candidate.bytes.start].ends_with('#') || written.starts_with('#');
+    let names_things = || field.is_for_paths() || is_identity(field.parameter());
+    let is_path = || names_things() && is_place(written) && is_whole(form, page, candidate);
+    match candidate.manner {
+        How::Quoted | How::Literal | How::Choice(Likeness::Exact) => Evidence::Marked,
+        How::Words | How::Part if is_tagged() || is_told(page, candidate) => Evidence::Marked,
+        How::Words if is_path() || is_named() => Evidence::Marked,
+        How::Words if has_form(written) && is_whole(form, page, candidate) => Evidence::Shape,
+        How::Part | How::Number | How::Converted | How::Moment | How::Known => Evidence::Shape,
+        How::Example(Likeness::Exact) => Evidence::Shape,
+        How::Words | How::Choice(_) | How::Example(_) | How::Flag | How::List => Evidence::Prose,
+    }
+}
+
+/// Whether a value surely begins where it does: the word before `copy.md` in `AI copy.md` may belong to it, unless it is
+/// a word for what the tool is about or begins the request. Nothing stands before the root of a path.
+fn is_whole(form: &Form, page: &Page<'_>, candidate: &Candidate) -> bool {
+    if page.text.get(candidate.bytes.clone()).is_some_and(is_rooted) {
+        return true;
+    }
+    let Some(before) = candidate.tokens.start.checked_sub(1).filter(|at| *at > 0) else { return true };
+    let term = &page.tokens[before].term;
+    page.roles[before] != Role::Word || form.about.contains(term) || form.has_term(term)
+}
+
+/// Whether a value is everything behind a colon.
+fn is_told(page: &Page<'_>, candidate: &Candidate) -> bool {
+    let (before, behind) = (&page.text[..candidate.bytes.start], &page.text[candidate.bytes.end..]);
+    before.trim_end().ends_with(':') && !behind.contains(char::is_alphanumeric)
+}
+
+/// Whether a text is written like nothing that a sentence has: a path, an address, a tag, a number of something.
+fn has_form(text: &str) -> bool {
+    let is_one = !text.contains(char::is_whitespace);
+    is_one && (is_place(text) || text.contains(|c: char| c.is_ascii_digit() || "#@_/:=".contains(c)))
 }
 
 /// What stands right behind the name of a field: in quotes, as a path, behind `#`, or as one word that ends there.
 ///
 /// A field `add` that is described as tags to add is named by `add the tag`.
-fn named<'c>(field: &Field, page: &Page<'_>, found: impl Iterator<Item = &'c Candidate>) -> Option<Value> {
-    let is_named = |it: &&Candidate| {
-        let before = it.tokens.start.checked_sub(1).map(|at| &page.tokens[at]);
-        let is_said = page.tokens.iter().any(|token| token.term == field.head());
-        let is_name = |term: &str| {
-            term == field.head() || is_said && field.words.first().is_some_and(|first| first == term)
-        };
-        // A field `at` is named by a small word, which has no term.
-        let is_own =
-            |token: &Token| field.path.last().is_some_and(|own| own.eq_ignore_ascii_case(&token.lower));
-        before.is_some_and(|token| is_own(token) || !token.term.is_empty() && is_name(&token.term))
+fn named<'c>(
+    field: &Field,
+    page: &Page<'_>,
+    found: impl Iterator<Item = &'c Candidate>,
+) -> Option<&'c Candidate> {
+    found
+        .filter(|it| is_behind_name(field, page, it) && stands_alone(page, it))
+        .max_by_key(|it| it.bytes.len())
+}
+
+/// Whether the name of a field stands right before a value.
+fn is_behind_name(field: &Field, page: &Page<'_>, candidate: &Candidate) -> bool {
+    let before = candidate.tokens.start.checked_sub(1).map(|at| &page.tokens[at]);
+    let is_said = page.tokens.iter().any(|token| token.term == field.head());
+    let is_name = |term: &str| {
+        term == field.head() || is_said && field.words.first().is_some_and(|first| first == term)
     };
-    let is_plain = |it: &&Candidate| {
-        let behind = page.roles[it.tokens.end..].first();
-        let is_last = it.tokens.len() == 1
-            && behind.is_none_or(|role| matches!(role, Role::Mark | Role::Small))
-            && page.roles[it.tokens.start] == Role::Word;
-        let written = page.text.get(it.bytes.clone()).unwrap_or_default();
-        it.manner == How::Quoted || is_place(written) || written.starts_with('#') || is_last
-    };
-    let best = found.filter(is_named).filter(is_plain).max_by_key(|it| it.bytes.len())?;
-    Some(best.value.clone())
+    // A field `at` is named by a small word, which has no term.
+    let is_own = |token: &Token| field.path.last().is_some_and(|own| own.eq_ignore_ascii_case(&token.lower));
+    before.is_some_and(|token| is_own(token) || !token.term.is_empty() && is_name(&token.term))
+}
+
+/// Whether a value is in quotes, a path, a tag, or one word that ends there.
+fn stands_alone(page: &Page<'_>, candidate: &Candidate) -> bool {
+    let behind = page.roles[candidate.tokens.end..].first();
+    let is_last = candidate.tokens.len() == 1
+        && behind.is_none_or(|role| matches!(role, Role::Mark | Role::Small))
+        && page.roles[candidate.tokens.start] == Role::Word;
+    let written = page.text.get(candidate.bytes.clone()).unwrap_or_default();
+    candidate.manner == How::Quoted || is_place(written) || written.starts_with('#') || is_last
 }
 
 /// Where the text says the values of other fields, alone or in lists.
@@ -177,7 +233,9 @@ fn is_place(text: &str) -> bool {
             && extension.chars().all(|it| it.is_ascii_alphanumeric())
             && extension.contains(|it: char| it.is_ascii_alphabetic())
     });
-    let is_rooted =
-        ["/", "./", "../", "~/"].iter().any(|root| text.starts_with(root) && text.len() > root.len());
-    has_extension || is_rooted
+    has_extension || is_rooted(text)
+}
+
+fn is_rooted(text: &str) -> bool {
+    ["/", "./", "../", "~/"].iter().any(|root| text.starts_with(root) && text.len() > root.len())
 }

@@ -6,6 +6,7 @@
 mod bind;
 mod name;
 mod need;
+mod read;
 mod repeat;
 mod undo;
 
@@ -19,7 +20,7 @@ use crate::lexicon::Action;
 use crate::task::Clause;
 use crate::tool::{Effect, Tool, ToolId};
 
-pub(crate) use bind::is_content;
+pub use read::read;
 pub use repeat::repetition;
 pub use undo::inverse;
 

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::fill::{Discovery, Form, from_result, is_of_type};
-use crate::plan::{Sought, Which, is_content};
+use crate::plan::{Sought, Which};
+use crate::tool::purpose::is_content;
 use crate::tool::words::words;
 
 /// How deep a result is looked into.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Advice, Argument, Consultation, Filling, Form, Source, Wish};
+use toolyard_core::fill::{Advice, Argument, Consultation, Evidence, Filling, Form, Source, Wish};
 use toolyard_core::tool::{Effect, Tool};
 
 use super::{Hub, is_error, text_of};
@@ -94,7 +94,7 @@ impl Adviser {
     ) -> Option<Vec<Argument>> {
         let own = given.iter().map(|(name, value)| {
             let (name, value) = (name.clone(), value.clone());
-            Argument { name, value, source: Source::Given, confidence: 1.0 }
+            Argument { name, value, source: Source::Given, confidence: 1.0, evidence: Evidence::Marked }
         });
         let sent = Filling { arguments: own.chain(found.iter().cloned()).collect(), missing: Vec::new() };
         let (form, wish) = (Form::of(tool), Wish { task, given, earlier: &[], now: now() });

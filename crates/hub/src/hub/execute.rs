@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use toolyard_core::fill::Form;
+use toolyard_core::hazard;
 use toolyard_core::plan::{Input, Plan, Step};
 use toolyard_core::run::{
     Allowance, Call, CallId, Confirmation, Direction, Finding, Leaving, Next, Outcome, Report, Run, Stale,
@@ -170,10 +171,19 @@ impl Hub {
         let snapshot = self.snapshot();
         let judged = |step: &Step| {
             let mut step = step.clone();
-            let literal = |(name, input): (&String, &Input)| {
-                if let Input::Literal(value) = input { Some((name.clone(), value.clone())) } else { None }
+            let value = |input: &Input| match input {
+                Input::Literal(value) => value.clone(),
+                Input::Output { .. }
+                | Input::Found { .. }
+                | Input::Item(_)
+                | Input::Text(_)
+                | Input::List(_)
+                | Input::Object(_)
+                | Input::Renamed { .. }
+                | Input::Parameter(_) => Value::from(hazard::LATER),
             };
-            let known: Map<String, Value> = step.arguments.iter().filter_map(literal).collect();
+            let known: Map<String, Value> =
+                step.arguments.iter().map(|(name, input)| (name.clone(), value(input))).collect();
             if let Some(tool) = snapshot.catalog.get(step.tool.as_str())
                 && self.judge(&snapshot, tool, Some(&raw(&known)), None).stance == Stance::Ask
             {

@@ -168,11 +168,8 @@ impl Hub {
         let inverses: Vec<Option<(&Tool, Form)>> =
             choices.iter().map(|choice| inverse(choice).map(form)).collect();
         let now = now();
-        let mut fillings: Vec<fill::Filling> = clauses
-            .iter()
-            .zip(&forms)
-            .map(|(clause, (_, form))| filling(errand, clause, form, now))
-            .collect();
+        let mut fillings: Vec<fill::Filling> =
+            clauses.iter().zip(&forms).map(|(clause, form)| filling(errand, clause, form, now)).collect();
         let duty = |at: usize, filling: &fill::Filling| {
             let (clause, (tool, form), position) = (&clauses[at], &forms[at], choices[at].position);
             let knowledge = index.knowledge.of(position);
@@ -208,6 +205,7 @@ impl Hub {
                     let steps = clauses.iter().zip(plan.steps()).filter(is_one);
                     let single = steps.map(|(_, step)| step.name.clone()).collect();
                     let found = found(&plan, &fillings);
+                    let plan = self.judged(plan);
                     return Planned::Ready(Prospect { plan, confidence, single, found });
                 }
                 Err(gap) => gap,
@@ -254,8 +252,8 @@ fn told(
     choice: Choice,
 ) -> Choice {
     let takes = |position: usize| {
-        let form = Form::of(&snapshot.catalog.tools()[position]);
-        let filling = filling(errand, clause, &form, now());
+        let tool = &snapshot.catalog.tools()[position];
+        let filling = filling(errand, clause, &(tool, Form::of(tool)), now());
         filling.arguments.iter().any(|it| it.source == fill::Source::Text)
     };
     let is_other = |it: &&Candidate| it.position != choice.position;
@@ -295,10 +293,10 @@ fn found(plan: &Plan, fillings: &[fill::Filling]) -> Vec<Argument> {
 }
 
 /// Fills in what the words of one request say.
-fn filling(errand: &Errand<'_>, clause: &Clause, form: &Form, now: Now) -> fill::Filling {
+fn filling(errand: &Errand<'_>, clause: &Clause, (tool, form): &(&Tool, Form), now: Now) -> fill::Filling {
     let (words, given) = said(errand, clause, form);
     let earlier: &[Value] = errand.previous.map_or(&[], std::slice::from_ref);
-    fill::fill(form, &Wish { task: &words, given: &given, earlier, now })
+    plan::read(tool, form, clause, &Wish { task: &words, given: &given, earlier, now })
 }
 
 /// Repeats the requests whose words list values for a tool that takes one at a time.

@@ -333,7 +333,7 @@ impl Course {
         if self.asked.mode != Mode::Run {
             return self.forecast(&chosen, &filled, &aside);
         }
-        if !filled.missing.is_empty() {
+        if !filled.settled.missing.is_empty() {
             return self.complete(chosen, filled, aside).await;
         }
         self.go(chosen, filled, aside).await
@@ -448,7 +448,7 @@ impl Course {
                 let mut reply = Reply::new(&[tool.id.as_str()], chosen.confidence);
                 reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
                 reply.set("needsClarification", &false);
-                let with = match aside.filled.found.is_empty() {
+                let with = match aside.filled.settled.found.is_empty() {
                     true => String::new(),
                     false => format!(
                         " with {}",

@@ -131,6 +131,7 @@ fn r9_what_is_known_stays_and_what_was_found_completes_it() {
         value: json!(1),
         source: Source::Text,
         confidence,
+        evidence: Evidence::Marked,
     };
     let filling = Filling { arguments: vec![argument("a", 0.9)], missing: vec![missing("b"), missing("c")] };
     let advice = |values: Value| Advice { values: values.as_object().unwrap().clone(), ..Advice::default() };

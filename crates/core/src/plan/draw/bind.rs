@@ -5,44 +5,13 @@ use serde_json::{Value, json};
 use super::super::{Input, Path, Sought, Step, Which};
 use super::need::need;
 use super::{Bound, Duty};
-use crate::fill::{Field, Form, Source};
+use crate::fill::{Argument, Field, Form, Source};
 use crate::lexicon::Action;
 use crate::task::{Each, StandIn, is_stand_in, stand_ins};
 use crate::text::terms;
 use crate::tool::Effect;
+use crate::tool::purpose::{is_content, is_identity};
 use crate::tool::words::words;
-
-/// Last words of parameters that say which thing is meant.
-const IDENTITY: [&str; 30] = [
-    "path", "paths", "id", "ids", "file", "files", "filename", "filepath", "name", "names", "uri", "url",
-    "urls", "number", "key", "ref", "sha", "revision", "slug", "source", "note", "page", "document",
-    "entity", "node", "hash", "target", "title", "handle", "uuid",
-];
-/// Last words of parameters that hold what is written or told.
-const CONTENT: [&str; 22] = [
-    "content",
-    "contents",
-    "text",
-    "body",
-    "message",
-    "description",
-    "markdown",
-    "data",
-    "html",
-    "comment",
-    "input",
-    "summary",
-    "observations",
-    "entities",
-    "values",
-    "value",
-    "details",
-    "expression",
-    "caption",
-    "rows",
-    "subject",
-    "query",
-];
 
 /// Gives a step everything that its request says, and the rest from the steps before it.
 pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bound {
@@ -53,7 +22,10 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
         let is_empty = argument.value.as_str().is_some_and(|text| is_stand_in(text, language))
             || is_place(&argument.value)
                 && refers.iter().any(|it| matches!(it, StandIn::First | StandIn::Last));
-        if !is_empty && (argument.source == Source::Given || is_said(duty, &argument.name)) {
+        let is_certain =
+            duty.effect == Effect::Read || argument.is_certain() || is_listed(duty, &argument.value);
+        let is_meant = argument.source == Source::Given || is_said(duty, &argument.name) && is_certain;
+        if !is_empty && is_meant {
             bound.set(&argument.name, argument.value.clone());
         }
     }
@@ -86,8 +58,24 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
         }
     }
     binder.mention(&mut bound);
+    unsure(duty, &mut bound);
     need(duty, &mut bound);
     bound
+}
+
+/// Asks for what a request seems to say for a tool that changes something, where that is not certain.
+fn unsure(duty: &Duty<'_>, bound: &mut Bound) {
+    let is_open = |it: &&Argument| !it.is_certain() && !it.is_doubtful() && is_said(duty, &it.name);
+    for argument in duty.filling.arguments.iter().filter(|_| duty.effect != Effect::Read).filter(is_open) {
+        let field = duty.form.of_parameter(&argument.name).next();
+        let is_new = |it: &&Field| {
+            let is_asked = bound.missing.iter().any(|missing| missing.name == it.place());
+            !bound.arguments.contains_key(it.parameter()) && !is_asked
+        };
+        if let Some(missing) = field.filter(is_new).map(Field::missing) {
+            bound.missing.push(missing);
+        }
+    }
 }
 
 /// Whether a value is the place of one of several things, as in `the first one`, and not a value itself.
@@ -106,12 +94,15 @@ fn is_said(duty: &Duty<'_>, parameter: &str) -> bool {
     terms(parameter, 8).iter().any(|term| !own.contains(term) && said.contains(term))
 }
 
+/// Whether a value is one of the things that a request lists.
+fn is_listed(duty: &Duty<'_>, value: &Value) -> bool {
+    let Some(Each::Listed(items)) = &duty.clause.each else { return false };
+    value.as_str().is_some_and(|text| items.iter().any(|item| item.eq_ignore_ascii_case(text)))
+}
+
 /// Runs a step for each of the things that its request lists.
 fn list(duty: &Duty<'_>, items: &[String], (earlier, steps): (&[Duty<'_>], &[Step]), bound: &mut Bound) {
-    let is_item = |input: &Input| {
-        let Input::Literal(Value::String(text)) = input else { return false };
-        items.iter().any(|item| item.eq_ignore_ascii_case(text))
-    };
+    let is_item = |input: &Input| matches!(input, Input::Literal(value) if is_listed(duty, value));
     // The words were filled in with the first of the things at their end, to see where it belongs.
     let taken = bound.arguments.iter().find(|(_, input)| is_item(input)).map(|(name, _)| name.clone());
     let free = || duty.form.required().filter(|name| !bound.arguments.contains_key(*name));
@@ -189,6 +180,9 @@ impl Binder<'_> {
         let (before, step) = self.source?;
         let is_named = is_identity(field.parameter());
         let is_told = is_content(field.parameter());
+        if is_named && self.is_copy(before, bound) {
+            return None;
+        }
         let is_about = !self.refers.is_empty() || self.duty.clause.each.is_some();
         // One thing of many that were found is in the result; a thing that was named is named again.
         let is_only = self.open(bound).count() < 2;
@@ -204,6 +198,12 @@ impl Binder<'_> {
             return self.found(field.parameter(), step);
         }
         None
+    }
+
+    /// Whether the text that a step writes is what an earlier one showed: that is then not written back where it is from.
+    fn is_copy(&self, before: &Duty<'_>, bound: &Bound) -> bool {
+        let is_writing = self.duty.effect != Effect::Read && before.effect == Effect::Read;
+        is_writing && !is_listing(before) && self.open(bound).any(|field| is_content(field.parameter()))
     }
 
     /// Returns the fields that are needed and have nothing yet.
@@ -323,19 +323,4 @@ fn is_late(input: &Input) -> bool {
 fn is_list(schema: &Value) -> bool {
     let kinds = &schema["type"];
     kinds == "array" || kinds.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
-}
-
-/// Whether a parameter holds what is written or told, as its name says.
-pub(crate) fn is_content(parameter: &str) -> bool {
-    last_word_in(parameter, &CONTENT)
-}
-
-/// Whether a parameter says which thing is meant, as its name says.
-pub(super) fn is_identity(parameter: &str) -> bool {
-    last_word_in(parameter, &IDENTITY)
-}
-
-fn last_word_in(parameter: &str, known: &[&str]) -> bool {
-    let last = words(parameter).last().map(str::to_lowercase);
-    last.is_some_and(|last| known.contains(&last.as_str()))
 }

@@ -7,6 +7,7 @@ use super::super::Input;
 use super::{Bound, Duty};
 use crate::fill::Field;
 use crate::lexicon::file_format;
+use crate::tool::Effect;
 
 /// Gives a step what it needs beside what is required, or notes that it is missing.
 pub(super) fn need(duty: &Duty<'_>, bound: &mut Bound) {
@@ -31,6 +32,10 @@ pub(super) fn need(duty: &Duty<'_>, bound: &mut Bound) {
             Some(input) => drop(bound.arguments.insert(field.parameter().to_owned(), input)),
             None => bound.missing.push(field.missing()),
         }
+    }
+    let names: Vec<&str> = bound.arguments.keys().map(String::as_str).collect();
+    if duty.effect != Effect::Read && bound.missing.is_empty() {
+        bound.missing.extend(duty.form.unchanged(duty.action, &names));
     }
 }
 

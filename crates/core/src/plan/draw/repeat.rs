@@ -1,9 +1,9 @@
 //! One request that is several calls: it lists values, and its tool takes one at a time.
 
-use super::bind::{is_content, is_identity};
 use crate::fill::{Filling, Form, Wish, series};
 use crate::task::Each;
 use crate::tool::Effect;
+use crate::tool::purpose::{is_content, is_identity};
 
 /// Says what a request is repeated for where it lists values for a parameter that takes one.
 ///

@@ -91,7 +91,7 @@ impl Course {
         if let Some(known) = &chosen.arguments {
             reply.set("arguments", known);
         }
-        if self.asked.explains && !filled.found.is_empty() {
+        if self.asked.explains && !filled.settled.found.is_empty() {
             reply.set("argumentSources", &filled.sources());
         }
         reply.set("inputSchema", &reply::schema(tool));
@@ -222,15 +222,15 @@ impl Course {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
-        reply.set("needsClarification", &!filled.missing.is_empty());
+        reply.set("needsClarification", &!filled.settled.missing.is_empty());
         reply.set("tool", &tool.id.as_str());
         reply.set("effect", &self.snapshot.index().knowledge.of(chosen.position).effect);
         let arguments = input::or_empty(chosen.arguments.clone());
         reply.set("arguments", &arguments);
-        if !filled.found.is_empty() {
+        if !filled.settled.found.is_empty() {
             reply.set("argumentSources", &filled.sources());
         }
-        if !filled.missing.is_empty() {
+        if !filled.settled.missing.is_empty() {
             reply.set("missing", &filled.missing_names());
             reply.set("clarificationQuestion", &fill::question(tool, filled));
         }
@@ -249,7 +249,7 @@ impl Course {
             reply.set("note", note);
             reply.say(note);
         }
-        if self.asked.explains && !aside.filled.found.is_empty() {
+        if self.asked.explains && !aside.filled.settled.found.is_empty() {
             reply.set("argumentSources", &aside.filled.sources());
         }
         if let Some(decision) = aside.decision.as_deref().filter(|_| self.asked.explains) {

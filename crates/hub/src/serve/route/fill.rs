@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Filling, Form, Missing, Source, Wish, fill};
-use toolyard_core::tool::{Effect, Tool};
+use toolyard_core::fill::{Argument, Form, Missing, Settled, Wish, fill};
+use toolyard_core::tool::Tool;
 
 use super::form::{self, Answered};
 use super::{Aside, Chosen, Course};
@@ -14,24 +14,20 @@ use crate::jsonrpc::{Fields, raw};
 /// Arguments of a call, with what they were made of.
 #[derive(Debug, Default)]
 pub(super) struct Filled {
-    /// What was found beside what the caller gave.
-    pub(super) found: Vec<Argument>,
-    pub(super) missing: Vec<Missing>,
-    /// What was found for something that is missing, and is not sure enough.
-    pub(super) guesses: Vec<Argument>,
+    pub(super) settled: Settled,
     /// What may find other values when the server does not take these.
     adviser: Option<Adviser>,
 }
 
 impl Filled {
     pub(super) fn missing_names(&self) -> Vec<&str> {
-        self.missing.iter().map(|it| it.name.as_str()).collect()
+        self.settled.missing.iter().map(|it| it.name.as_str()).collect()
     }
 
     /// Says where each value comes from, shortly.
     pub(super) fn sources(&self) -> Vec<Value> {
         let told = |it: &Argument| json!({ "name": it.name, "value": it.value, "source": it.source, "confidence": super::reply::rounded(it.confidence) });
-        self.found.iter().map(told).collect()
+        self.settled.found.iter().map(told).collect()
     }
 }
 
@@ -50,20 +46,9 @@ impl Course {
         if let Some(adviser) = &mut filled.adviser {
             filling = adviser.complete((tool, &form), &wish, filling).await;
         }
-        let Filling { arguments, mut missing } = filling;
-        let effect = self.snapshot.index().knowledge.of(chosen.position).effect;
-        for argument in arguments.into_iter().filter(|it| it.source != Source::Given) {
-            if effect == Effect::Read || !argument.is_doubtful() {
-                filled.found.push(argument);
-            } else if form.required().any(|name| name == argument.name) {
-                // A mistake would stay, so what is not sure is asked for.
-                let field = form.of_parameter(&argument.name).next();
-                missing.extend(field.map(|field| field.missing()));
-                filled.guesses.push(argument);
-            }
-        }
-        filled.missing = missing;
-        chosen.put(&filled.found);
+        let knowledge = self.snapshot.index().knowledge.of(chosen.position);
+        filled.settled = filling.settle(&form, knowledge.effect, knowledge.action);
+        chosen.put(&filled.settled.found);
         filled
     }
 
@@ -81,35 +66,35 @@ impl Course {
     ) -> Option<(Chosen, Filled)> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let mut given = arguments(chosen);
-        given.retain(|name, _| !aside.filled.found.iter().any(|it| it.name == *name));
+        given.retain(|name, _| !aside.filled.settled.found.iter().any(|it| it.name == *name));
         let mut adviser = aside.filled.adviser.clone()?;
-        let known = (&given, aside.filled.found.as_slice());
+        let known = (&given, aside.filled.settled.found.as_slice());
         let found = adviser.amend(tool, self.said(aside), known, refusal).await?;
         // Nobody is asked a third time.
-        let filled = Filled { found, ..Filled::default() };
+        let filled = Filled { settled: Settled { found, ..Settled::default() }, ..Filled::default() };
         let mut next =
             Chosen { others: chosen.others.clone(), arguments: chosen.arguments.clone(), ..*chosen };
-        next.put(&filled.found);
+        next.put(&filled.settled.found);
         Some((next, filled))
     }
 
     /// Asks for what is missing: with a form where the client shows forms, or else with a text and a handle.
     pub(super) async fn complete(&self, mut chosen: Chosen, filled: Filled, aside: Aside) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
-        let Some(schema) = form::values(&filled.missing, &filled.guesses) else {
+        let Some(schema) = form::values(&filled.settled.missing, &filled.settled.guesses) else {
             return self.incomplete(chosen, &filled, &aside);
         };
         let question = question(tool, &filled);
         match form::put(&self.caller, &question, &schema).await {
             Answered::With(content) => {
                 let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
-                for missing in &filled.missing {
+                for missing in &filled.settled.missing {
                     if let Some(value) = content.get(&missing.name).filter(|it| it.get() != "null") {
                         whole.set(&missing.name, value.to_owned());
                     }
                 }
                 chosen.arguments = Some(raw(&whole));
-                let is_whole = filled.missing.iter().all(|it| whole.get(&it.name).is_some());
+                let is_whole = filled.settled.missing.iter().all(|it| whole.get(&it.name).is_some());
                 let arguments: Map<String, Value> =
                     serde_json::from_str(raw(&whole).get()).unwrap_or_default();
                 if !is_whole || !Form::of(tool).admits(&arguments) {
@@ -144,8 +129,12 @@ fn arguments(chosen: &Chosen) -> Map<String, Value> {
 /// The one question for everything that is missing.
 pub(super) fn question(tool: &Tool, filled: &Filled) -> String {
     let asked = |missing: &Missing| {
-        let guess =
-            filled.guesses.iter().find(|it| it.name == missing.name).map(|it| format!(" ({}?)", it.value));
+        let guess = filled
+            .settled
+            .guesses
+            .iter()
+            .find(|it| it.name == missing.name)
+            .map(|it| format!(" ({}?)", it.value));
         let choices: Vec<String> = missing
             .choices
             .iter()
@@ -155,7 +144,7 @@ pub(super) fn question(tool: &Tool, filled: &Filled) -> String {
         let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join(", ")) };
         format!("`{}`{}", missing.name, guess.unwrap_or(choices))
     };
-    let names: Vec<String> = filled.missing.iter().take(8).map(asked).collect();
+    let names: Vec<String> = filled.settled.missing.iter().take(8).map(asked).collect();
     let listed = match names.as_slice() {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => names.concat(),

@@ -57,11 +57,11 @@ impl Course {
             Planned::Unsure(doubt) => Some(self.unsure(&doubt, aside)),
             Planned::Incomplete(lack) => Some(self.lacking(&lack, aside)),
             Planned::Ready(prospect) if self.asked.mode == Mode::DryRun => {
-                aside.filled.found.clone_from(&prospect.found);
+                aside.filled.settled.found.clone_from(&prospect.found);
                 Some(self.foreseen(&prospect, aside))
             }
             Planned::Ready(Prospect { plan, confidence, single, found }) => {
-                aside.filled.found = found;
+                aside.filled.settled.found = found;
                 let journey = Journey { confidence, single: &single };
                 match self.reception.hub.begin(plan).await {
                     Ok(execution) => Some(self.drive(execution, &journey, aside).await),
@@ -114,7 +114,7 @@ impl Course {
         reply.set("workflowSteps", &plan.steps().len());
         reply.set("estimatedDurationMs", &plan.estimate_ms());
         reply.set("plan", plan);
-        if !aside.filled.found.is_empty() {
+        if !aside.filled.settled.found.is_empty() {
             reply.set("argumentSources", &aside.filled.sources());
         }
         reply.say(&format!("Would run:\n{}", plan.render()));
