@@ -187,7 +187,7 @@ async fn take<'s>(
         filled = adviser.complete((tool, &form), &wish, filled).await;
     }
     let (effect, action) = known(snapshot, tool);
-    let settled = filled.settle(&form, effect, action);
+    let settled = filled.settle(&form, &wish, effect, action);
     way.sources = settled.found;
     way.missing = settled.missing;
     way.arguments = given;

@@ -180,10 +180,8 @@ pub struct Settled {
 
 impl Filling {
     /// Decides what is sent to a tool. A mistake in a call that changes something stays, so there what is not certain is
-    /// asked for, and so is what an update is to change.
-    pub fn settle(self, form: &Form, effect: Effect, action: Action) -> Settled {
-        let given: Vec<Argument> =
-            self.arguments.iter().filter(|it| it.source == Source::Given).cloned().collect();
+    /// asked for, and so is what it is to change.
+    pub fn settle(self, form: &Form, wish: &Wish<'_>, effect: Effect, action: Action) -> Settled {
         let mut settled = Settled { missing: self.missing, ..Settled::default() };
         for argument in self.arguments.into_iter().filter(|it| it.source != Source::Given) {
             if effect == Effect::Read || argument.is_certain() {
@@ -193,9 +191,11 @@ impl Filling {
                 settled.guesses.push(argument);
             }
         }
-        if effect != Effect::Read && settled.missing.is_empty() && !settled.found.is_empty() {
-            let names: Vec<&str> = given.iter().chain(&settled.found).map(|it| it.name.as_str()).collect();
-            settled.missing.extend(form.unchanged(action, &names));
+        // Who calls a tool by its name and says no more means just that.
+        if effect != Effect::Read && settled.missing.is_empty() && !wish.task.is_empty() {
+            let found = settled.found.iter().map(|it| it.name.as_str());
+            let names: Vec<&str> = wish.given.keys().map(String::as_str).chain(found).collect();
+            settled.missing.extend(form.unsaid(action, &names));
         }
         settled
     }

@@ -32,17 +32,18 @@ impl Form {
         lacking
     }
 
-    /// Returns what to ask for where a call is to update a thing and says nothing but which thing.
-    pub(crate) fn unchanged(&self, action: Action, names: &[&str]) -> Option<Missing> {
+    /// Returns what to ask for where a call is to change or send something and nobody said what: nothing is given, or for a
+    /// change nothing but which thing it is about. Something new may well begin empty.
+    pub(crate) fn unsaid(&self, action: Action, names: &[&str]) -> Option<Missing> {
         let is_required = |name: &str| self.required().any(|required| required == name);
         let says_which = |name: &&str| is_required(name) && is_identity(name);
-        if action != Action::Update || names.is_empty() || !names.iter().all(says_which) {
-            return None;
-        }
+        let is_bare = action == Action::Update && names.iter().all(says_which)
+            || action == Action::Send && names.is_empty();
         let open =
             || self.fields().iter().filter(|it| it.path.len() == 1 && !names.contains(&it.parameter()));
-        let text = open().find(|it| is_content(it.parameter()));
-        text.or_else(|| open().find(|it| !it.is_flag())).map(Field::missing)
+        let text = || open().find(|it| is_content(it.parameter()));
+        let any = || text().or_else(|| open().find(|it| !it.is_flag()));
+        is_bare.then(any).flatten().map(Field::missing)
     }
 
     /// Whether a description says that its field is needed: for the choice that another field has, or without another

@@ -37,6 +37,26 @@ fn r9_what_has_to_be_named_twice_is_said_once() {
 }
 
 #[test]
+fn r9_a_tool_that_changes_something_is_sent_only_what_is_surely_said() {
+    let schema = json!({"type": "object", "required": ["path"], "properties": {
+        "path": {"type": "string"}, "content": {"type": "string"}, "mode": {"enum": ["overwrite", "append"]},
+    }});
+    let form = Form::new(("write_note", "Writes a note"), schema);
+    let settled = |task: &str| {
+        let given = Map::new();
+        let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
+        let wish = Wish { task, given: &given, earlier: &[], now };
+        let settled = fill(&form, &wish).settle(&form, &wish, Effect::Write, Action::Update);
+        let names = |all: &[Argument]| all.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(" ");
+        let missing: Vec<&str> = settled.missing.iter().map(|it| it.name.as_str()).collect();
+        format!("{} | {}", names(&settled.found), missing.join(" "))
+    };
+    assert_eq!(settled("append 'one more line' to Trees.md"), "path content mode | ");
+    assert_eq!(settled("write to the note Trees.md"), "path | content");
+    assert!(settled("write it down somewhere").ends_with("path"));
+}
+
+#[test]
 fn r9_numbers_go_where_their_names_stand() {
     let triangle = json!({
         "base": {"type": "integer", "description": "The base of the triangle"},

@@ -15,7 +15,24 @@ const DEPTH: usize = 12;
 /// A member with the parameter's own name is better than one that shares its last word, as `id` does with
 /// `note_id`; a result that is itself a fitting text or number is the last resort.
 pub(super) fn find(result: &Value, sought: &Sought, which: Which) -> Option<Value> {
-    let result = unwrapped(result);
+    found(unwrapped(result), sought, which).filter(|value| !is_id(&sought.parameter) || is_word(value))
+}
+
+/// Whether a parameter takes an identifier, as its name says.
+fn is_id(parameter: &str) -> bool {
+    words(parameter).last().is_some_and(|last| ["id", "ids", "uuid"].contains(&last.to_lowercase().as_str()))
+}
+
+/// Whether a value can be an identifier, or a list of them: a sentence about a thing is none.
+fn is_word(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.trim().contains(char::is_whitespace),
+        Value::Array(items) => items.iter().all(is_word),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => true,
+    }
+}
+
+fn found(result: &Value, sought: &Sought, which: Which) -> Option<Value> {
     if let Some(hash) = hash(result, sought) {
         return Some(hash);
     }
@@ -222,6 +239,8 @@ mod tests {
         let found = |result: Value, parameter: &str, schema: &Value, which| {
             find(&result, &Sought { parameter: parameter.to_owned(), schema: schema.clone() }, which)
         };
+        assert_eq!(found(json!("3 channels were listed"), "channel_id", &text, Which::First), None);
+        assert_eq!(found(json!("C024"), "channel_id", &text, Which::First), Some(json!("C024")));
         let notes = json!({"total": 2, "notes": [{"path": "a.md", "id": 1}, {"path": "b.md", "id": 2}]});
         assert_eq!(found(notes.clone(), "path", &text, Which::First), Some(json!("a.md")));
         assert_eq!(found(notes.clone(), "path", &text, Which::Last), Some(json!("b.md")));

@@ -35,7 +35,7 @@ pub(super) fn need(duty: &Duty<'_>, bound: &mut Bound) {
     }
     let names: Vec<&str> = bound.arguments.keys().map(String::as_str).collect();
     if duty.effect != Effect::Read && bound.missing.is_empty() {
-        bound.missing.extend(duty.form.unchanged(duty.action, &names));
+        bound.missing.extend(duty.form.unsaid(duty.action, &names));
     }
 }
 

@@ -47,7 +47,7 @@ impl Course {
             filling = adviser.complete((tool, &form), &wish, filling).await;
         }
         let knowledge = self.snapshot.index().knowledge.of(chosen.position);
-        filled.settled = filling.settle(&form, knowledge.effect, knowledge.action);
+        filled.settled = filling.settle(&form, &wish, knowledge.effect, knowledge.action);
         chosen.put(&filled.settled.found);
         filled
     }
