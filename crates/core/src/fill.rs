@@ -143,7 +143,7 @@ const MOST_ASKED: usize = 8;
 /// Below this an argument is worth a question where a mistake does harm.
 const DOUBT: f64 = 0.5;
 /// How sure a value must be before a tool that changes something is sent it, by how plainly it is said. On held-out tools
-/// .89, .94 and .95 of such values are right (`examples/fit_arguments` prints the table).
+/// .88, .95 and .94 of such values are right (`examples/fit_arguments` prints the table).
 const SURE_MARKED: f64 = 0.35;
 const SURE_SHAPE: f64 = 0.9;
 const SURE_PROSE: f64 = 0.95;
