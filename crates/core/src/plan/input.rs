@@ -113,6 +113,11 @@ impl Input {
         }
     }
 
+    /// Returns the value where it is written in the plan itself.
+    pub fn literal(&self) -> Option<&Value> {
+        if let Self::Literal(value) = self { Some(value) } else { None }
+    }
+
     /// Whether the value is known before anything ran.
     pub fn is_known(&self) -> bool {
         let mut is_known = true;

@@ -171,17 +171,7 @@ impl Hub {
         let snapshot = self.snapshot();
         let judged = |step: &Step| {
             let mut step = step.clone();
-            let value = |input: &Input| match input {
-                Input::Literal(value) => value.clone(),
-                Input::Output { .. }
-                | Input::Found { .. }
-                | Input::Item(_)
-                | Input::Text(_)
-                | Input::List(_)
-                | Input::Object(_)
-                | Input::Renamed { .. }
-                | Input::Parameter(_) => Value::from(hazard::LATER),
-            };
+            let value = |input: &Input| input.literal().cloned().unwrap_or_else(|| hazard::LATER.into());
             let known: Map<String, Value> =
                 step.arguments.iter().map(|(name, input)| (name.clone(), value(input))).collect();
             if let Some(tool) = snapshot.catalog.get(step.tool.as_str())

@@ -11,17 +11,7 @@ use crate::tool::Effect;
 
 /// Gives a step what it needs beside what is required, or notes that it is missing.
 pub(super) fn need(duty: &Duty<'_>, bound: &mut Bound) {
-    let literal = |(name, input): (&String, &Input)| match input {
-        Input::Literal(value) => Some((name.clone(), value.clone())),
-        Input::Output { .. }
-        | Input::Found { .. }
-        | Input::Item(_)
-        | Input::Text(_)
-        | Input::List(_)
-        | Input::Object(_)
-        | Input::Renamed { .. }
-        | Input::Parameter(_) => None,
-    };
+    let literal = |(name, input): (&String, &Input)| Some((name.clone(), input.literal()?.clone()));
     let known: Map<String, Value> = bound.arguments.iter().filter_map(literal).collect();
     let names: Vec<&str> = bound.arguments.keys().map(String::as_str).collect();
     for field in duty.form.lacks(&names, &known) {
