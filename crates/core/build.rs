@@ -16,7 +16,7 @@ fn main() {
 
 /// Writes a list of the name and text of every file in a folder.
 fn embed(folder: &str, list: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join(folder);
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = std::fs::read_dir(&folder).expect("the folder comes with the sources");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();

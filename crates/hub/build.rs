@@ -5,7 +5,7 @@
 use std::path::Path;
 
 fn main() {
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let models = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../models");
     println!("cargo::rerun-if-changed={}", models.display());
     let mut source = String::new();
     for (name, file) in [("ENCODER", "encoder.tyenc"), ("LIBRARY", "library.vectors")] {
