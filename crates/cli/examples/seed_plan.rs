@@ -115,7 +115,7 @@ async fn decisions(config: Config) -> (usize, Times) {
     snapshot.indexed().await;
     let time = async |task: &str| {
         let start = Instant::now();
-        drop(hub.decide(&snapshot, &Wanted::plain(task)).await);
+        drop(hub.rank(&snapshot, &Wanted::plain(task)).await);
         start.elapsed()
     };
     let mut pairs = Vec::new();

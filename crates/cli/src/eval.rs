@@ -1,25 +1,17 @@
 //! How well requests find their tools, measured on sets whose right tools are known.
 
-mod arguments; // how right arguments are
-mod bm25; //   the baseline
-mod model; //  what compares meanings
 mod report; // numbers for people and programs
-mod score; //  rankings and decisions become numbers
-mod sets; //   requests and tools on disk
-mod yard; //   tools as the product sees them
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::route::{Signal, Weights};
+use toolyard_eval::{Error, Model, Progress, Settings, arguments, measure, sets};
+use toolyard_hub::config::Folders;
 
 use crate::args::Common;
 use crate::failure::Failure;
-use crate::output;
-use bm25::Bm25;
-use model::Model;
-use score::{Measured, Scores};
-use yard::Yard;
+use crate::{output, setup};
 
 /// Measure how well requests find their tools
 ///
@@ -86,19 +78,6 @@ enum Ranker {
     Seed,
 }
 
-/// How decisions are made in this run.
-#[derive(Debug)]
-struct Way {
-    /// Fitted weights; without them the seed's are used.
-    weights: Option<Weights>,
-    threshold: f64,
-    has_library: bool,
-    model: Model,
-}
-
-/// Tools of a ranking that are looked at.
-const MOST: usize = 10;
-
 /// Where sets lie beside a checkout.
 const USUAL: [&str; 2] = ["../shared/eval", "../shared/fleet"];
 
@@ -106,17 +85,15 @@ pub(crate) fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
     let found = sets::find(&folders(asked)?)?;
     if asked.arguments {
         let all = found.iter().map(|folder| arguments::measure(folder, asked.limit));
-        let all: Vec<_> = all.collect::<Result<_, Failure>>()?;
-        return arguments::report(common, &all);
+        let all: Vec<_> = all.collect::<Result<_, Error>>()?;
+        return report::arguments(common, &all);
     }
-    let way = Way::of(asked)?;
-    let bar = Bar::new();
+    let settings = settings(asked)?;
     let mut all = Vec::with_capacity(found.len());
     for (at, folder) in found.iter().enumerate() {
-        let shown = format!("{} of {}", at + 1, found.len());
-        all.push(measure(folder, asked.limit, &way, (&bar, &shown))?);
+        let bar = Bar::new(format!("{} of {}", at + 1, found.len()));
+        all.push(measure(folder, asked.limit, &settings, &bar)?);
     }
-    drop(bar);
     if common.json {
         return Ok(output::json(&report::json(&all))?);
     }
@@ -137,55 +114,31 @@ fn folders(asked: &Eval) -> Result<Vec<PathBuf>, Failure> {
     Ok(there)
 }
 
-fn measure(
-    folder: &Path,
-    limit: Option<usize>,
-    way: &Way,
-    (bar, shown): (&Bar, &str),
-) -> Result<Scores, Failure> {
-    let collection = sets::read(folder, limit)?;
-    let title = format!("{shown}: {}", collection.name);
-    let begin = |missing| bar.begin(&format!("{title}, vectors of tools"), missing);
-    let yard = Yard::of_set(&collection.tools, way, begin, |count| bar.advance(count));
-    bar.begin(&title, collection.cases.len() + collection.unserved.len());
-    let bm25 = Bm25::new(&collection.tools);
-    let seen = yard.see_all(&collection.cases, &bm25, way, || bar.step());
-    let unserved = yard::see_unserved(&yard, &collection.tools, &collection.unserved, way, || bar.step());
-    let measured = Measured {
-        route_us: yard.median_us(&collection.cases, way),
-        collection: &collection,
-        seen: &seen,
-        unserved: &unserved,
-        threshold: way.threshold,
-        all_tokens: yard.tokens(),
+fn settings(asked: &Eval) -> Result<Settings, Failure> {
+    if !(0.0..=1.0).contains(&asked.threshold) {
+        return Err(Failure::usage(format!("a threshold is from 0 to 1, and {} is not", asked.threshold)));
+    }
+    let without = asked.without.iter().map(|name| signal(name)).collect::<Result<Vec<_>, _>>()?;
+    let weights = match asked.profile {
+        Ranker::Fitted => Some(Weights::builtin().without(&without)),
+        Ranker::Seed if without.is_empty() => None,
+        Ranker::Seed => {
+            return Err(Failure::usage("the profile `seed` has no signals to leave out")
+                .hint("use `--without` with the profile `fitted`"));
+        }
     };
-    let scores = Scores::of(&measured);
-    Ok(Scores { rejected: yard.rejected, written: yard.written, ..scores })
+    let vectors = Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
+    let model = Model::named(&asked.model, &vectors)?;
+    Ok(Settings { weights, threshold: asked.threshold, has_library: !asked.no_library, model })
 }
 
-impl Way {
-    fn of(asked: &Eval) -> Result<Self, Failure> {
-        if !(0.0..=1.0).contains(&asked.threshold) {
-            return Err(Failure::usage(format!(
-                "a threshold is from 0 to 1, and {} is not",
-                asked.threshold
-            )));
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let failure = Self::usage(error.message);
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
-        let without = asked.without.iter().map(|name| signal(name)).collect::<Result<Vec<_>, _>>()?;
-        let weights = match asked.profile {
-            Ranker::Fitted => Some(Weights::builtin().without(&without)),
-            Ranker::Seed if without.is_empty() => None,
-            Ranker::Seed => {
-                return Err(Failure::usage("the profile `seed` has no signals to leave out")
-                    .hint("use `--without` with the profile `fitted`"));
-            }
-        };
-        Ok(Self {
-            weights,
-            threshold: asked.threshold,
-            has_library: !asked.no_library,
-            model: Model::named(&asked.model)?,
-        })
     }
 }
 
@@ -197,31 +150,33 @@ fn signal(name: &str) -> Result<Signal, Failure> {
 }
 
 /// How far a measurement is, on stderr; nothing at all when that is no terminal.
-struct Bar(ProgressBar);
+struct Bar {
+    /// Which of the sets it is.
+    set: String,
+    bar: ProgressBar,
+}
 
 impl Bar {
-    fn new() -> Self {
+    fn new(set: String) -> Self {
         let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos} of {len}  {eta}");
-        Self(ProgressBar::new(0).with_style(style.expect("the template is valid")))
+        Self { set, bar: ProgressBar::new(0).with_style(style.expect("the template is valid")) }
     }
+}
 
-    fn begin(&self, message: &str, steps: usize) {
-        self.0.set_message(message.to_owned());
-        self.0.set_length(steps as u64);
-        self.0.reset();
-    }
-
-    fn step(&self) {
-        self.advance(1);
+impl Progress for Bar {
+    fn begin(&self, part: &str, steps: usize) {
+        self.bar.set_message(format!("{}: {part}", self.set));
+        self.bar.set_length(steps as u64);
+        self.bar.reset();
     }
 
     fn advance(&self, steps: usize) {
-        self.0.inc(steps as u64);
+        self.bar.inc(steps as u64);
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

@@ -33,7 +33,7 @@ pub(crate) async fn run(common: &Common, asked: &Find) -> Result<(), Failure> {
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
         let provisional = Provisional::default();
-        let found = hub.find(&snapshot, (&query, asked.limit), &provisional).await;
+        let found = hub.find(&snapshot, &query, asked.limit, &provisional).await;
         learn::note(hub, &provisional);
         let found = found.iter().map(|(at, score)| (&snapshot.catalog.tools()[*at], *score));
         if common.json {

@@ -9,14 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Form, Missing, Wish, fill};
-use toolyard_core::lexicon::Action;
-use toolyard_core::route::{Decision, Verdict};
-use toolyard_core::tool::{Effect, Parameter, Tool};
+use toolyard_core::decide::{self, Draft, Outcome};
+use toolyard_core::fill::{Argument, Missing};
+use toolyard_core::route::{Decision, Intent};
+use toolyard_core::tool::{Parameter, Tool};
 use toolyard_hub::caller::Answer;
-use toolyard_hub::clock;
 use toolyard_hub::config::{Config, Stance};
-use toolyard_hub::hub::{Adviser, Hub};
+use toolyard_hub::hub::{Adviser, Decided, Hub};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::{Provisional, Wanted};
@@ -89,15 +88,18 @@ enum Open {
     NoTool,
 }
 
-/// A decision on its way to a call.
+/// A request on its way to a call.
 struct Way<'a> {
     hub: &'a Hub,
+    asked: &'a Route,
     config: Arc<Config>,
     task: String,
     snapshot: Arc<Snapshot>,
-    decision: Arc<Decision>,
-    /// The tool that is meant, once that is settled.
-    tool: Option<&'a Tool>,
+    /// How tools were ranked; nothing where the words are the name of one.
+    decision: Option<Arc<Decision>>,
+    /// The tool that is meant, by its position, once that is settled.
+    tool: Option<usize>,
+    confidence: f64,
     arguments: Map<String, Value>,
     /// The arguments that words became.
     sources: Vec<Argument>,
@@ -117,295 +119,319 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         learn::learn(hub, None).await;
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
-        let (server, provisional) = (asked.server.as_deref(), Provisional::default());
-        let wanted =
-            Wanted { preferred_server: server, provisional: Some(&provisional), ..Wanted::plain(&task) };
-        if let Some(done) = steps::run(common, asked, hub, (&snapshot, wanted)).await {
-            learn::note(hub, &provisional);
-            return done;
-        }
-        let decision = hub.decide(&snapshot, &wanted).await;
+        let provisional = Provisional::default();
+        let given = given(asked)?;
+        let request = decide::Asked::in_words(&task, &given);
+        let wanted = wanted(asked, &task, Some(&provisional));
+        let Decided { outcome, adviser } = hub.decide(&snapshot, &wanted, request).await;
         learn::note(hub, &provisional);
-        let shown = Arc::clone(&snapshot);
         let mut way = Way {
             hub,
+            asked,
             config: hub.config(),
-            task,
+            decision: outcome.decision().cloned(),
+            confidence: outcome.decision().map_or(1.0, |it| it.confidence),
+            task: task.clone(),
             snapshot,
-            decision,
             tool: None,
             arguments: Map::new(),
             sources: Vec::new(),
             missing: Vec::new(),
-            adviser: hub.adviser(),
-            open: Open::Nothing,
+            adviser,
+            open: Open::NoTool,
         };
-        begin(&shown, asked, &mut way).await?;
+        match outcome {
+            Outcome::Plan(prospect) => return steps::run(common, asked, hub, prospect).await,
+            Outcome::Incomplete(lack) => return steps::incomplete(common, &way.snapshot, &lack),
+            Outcome::Ask(question) if question.step.is_some() => {
+                return steps::unsure(common, &way.snapshot, &question);
+            }
+            Outcome::Ask(question) => way.open = Open::Choice(question.text),
+            Outcome::Call(draft) | Outcome::Draft(draft) => way.take(draft).await?,
+            Outcome::Decline(_) => {}
+        }
         if asked.explain && !common.json {
             output::text(&explain::words(&way))?;
         }
         let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if is_there && !common.json && !asked.dry_run {
-            settle(&shown, asked, &mut way, &mut Person::here()).await?;
+            way.settle(&mut Person::here()).await?;
             if !matches!(way.open, Open::Nothing | Open::NoTool) {
                 anstream::eprintln!("Nothing was run.");
                 return Err(Failure::silent(3));
             }
         }
-        conclude(common, asked, hub, &mut way).await
+        way.conclude(common).await
     })
     .await
 }
 
-/// Takes a decision as far as it goes without asking anybody.
-async fn begin<'s>(snapshot: &'s Snapshot, asked: &Route, way: &mut Way<'s>) -> Result<(), Failure> {
-    let first = way.decision.candidates.first().map(|first| &snapshot.catalog.tools()[first.position]);
-    match (&way.decision.verdict, first) {
-        (Verdict::Act, Some(tool)) => take(snapshot, asked, way, tool).await?,
-        (Verdict::Ask(question), _) => way.open = Open::Choice(question.text.clone()),
-        (Verdict::Act | Verdict::Abstain, _) => way.open = Open::NoTool,
-    }
-    Ok(())
+fn wanted<'a>(asked: &'a Route, task: &'a str, provisional: Option<&'a Provisional>) -> Wanted<'a> {
+    Wanted { preferred_server: asked.server.as_deref(), provisional, ..Wanted::plain(task) }
 }
 
-/// Settles which tool it is, and finds what is open then.
-async fn take<'s>(
-    snapshot: &'s Snapshot,
-    asked: &Route,
-    way: &mut Way<'s>,
-    tool: &'s Tool,
-) -> Result<(), Failure> {
-    way.tool = Some(tool);
-    let given = match &asked.args {
-        Some(text) => arguments::read_object(text)?,
-        None => arguments::given(tool, &asked.pairs)?,
-    };
-    let wish = Wish { task: &way.task, given: &given, earlier: &[], now: clock::now() };
-    let form = Form::of(tool);
-    let mut filled = fill(&form, &wish);
-    if let Some(adviser) = &mut way.adviser {
-        filled = adviser.complete((tool, &form), &wish, filled).await;
+/// Reads arguments before it is known whose they are: what reads as JSON is JSON.
+fn given(asked: &Route) -> Result<Map<String, Value>, Failure> {
+    if let Some(text) = &asked.args {
+        return arguments::read_object(text);
     }
-    let (effect, action) = known(snapshot, tool);
-    let settled = filled.settle(&form, &wish, effect, action);
-    way.sources = settled.found;
-    way.missing = settled.missing;
-    way.arguments = given;
-    for argument in &way.sources {
-        way.arguments.insert(argument.name.clone(), argument.value.clone());
-    }
-    let missing: Vec<String> = needed(tool, way).map(arguments::described).collect();
-    way.open = match missing.is_empty() {
-        false => Open::Missing(missing),
-        true if is_asked_about(snapshot, way, tool) && !asked.yes => Open::Consent,
-        true => Open::Nothing,
-    };
-    Ok(())
+    let pairs = asked.pairs.iter().filter_map(|pair| pair.split_once('='));
+    let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    Ok(pairs.map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
-/// Returns what is still needed.
-fn needed<'t>(tool: &'t Tool, way: &Way<'_>) -> impl Iterator<Item = &'t Parameter> + use<'t> {
-    let is_asked = |it: &&Parameter| {
-        let is_its = |missing: &Missing| missing.name.split('.').next() == Some(it.name.as_str());
-        !way.arguments.contains_key(&it.name) && way.missing.iter().any(is_its)
-    };
-    let mut needed = arguments::needed(tool, &way.arguments);
-    for parameter in tool.parameters.iter().filter(is_asked) {
-        if !needed.iter().any(|it| it.name == parameter.name) {
-            needed.push(parameter);
+impl Way<'_> {
+    fn tool(&self) -> Option<&Tool> {
+        self.tool.map(|position| &self.snapshot.catalog.tools()[position])
+    }
+
+    /// Takes a tool that somebody chose.
+    async fn choose(&mut self, position: usize) -> Result<(), Failure> {
+        let tool = &self.snapshot.catalog.tools()[position];
+        let given = match &self.asked.args {
+            Some(text) => arguments::read_object(text)?,
+            None => arguments::given(tool, &self.asked.pairs)?,
+        };
+        let request = decide::Asked { tool: Some(position), ..decide::Asked::in_words(&self.task, &given) };
+        let decided = self.hub.decide(&self.snapshot, &wanted(self.asked, &self.task, None), request).await;
+        self.adviser = decided.adviser;
+        if let Outcome::Call(draft) | Outcome::Draft(draft) = decided.outcome {
+            self.arguments = given;
+            self.draft(draft);
         }
+        Ok(())
     }
-    needed.into_iter()
-}
 
-/// Returns what a tool does to the world, and what it does.
-fn known(snapshot: &Snapshot, tool: &Tool) -> (Effect, Action) {
-    let position = snapshot.catalog.position(tool.id.as_str());
-    let knowledge = position.map(|position| snapshot.index().knowledge.of(position));
-    knowledge.map_or((Effect::Destroy, Action::Unknown), |it| (it.effect, it.action))
-}
-
-fn is_asked_about(snapshot: &Snapshot, way: &Way<'_>, tool: &Tool) -> bool {
-    let arguments = raw(&way.arguments);
-    way.hub.judge(snapshot, tool, Some(&arguments), Some(&way.decision.intent)).stance == Stance::Ask
-}
-
-/// Asks the person at the terminal for what is open.
-async fn settle<'s>(
-    snapshot: &'s Snapshot,
-    asked: &Route,
-    way: &mut Way<'s>,
-    person: &mut Person<'_>,
-) -> Result<(), Failure> {
-    if let Open::Choice(question) = &way.open {
-        let tools: Vec<&Tool> = candidates(snapshot, &way.decision).collect();
-        let Some(at) = person.choose(question, &tools)? else { return Ok(()) };
-        take(snapshot, asked, way, tools[at]).await?;
-    }
-    let Some(tool) = way.tool else { return Ok(()) };
-    if let Open::Missing(_) = way.open {
-        let mut pairs = asked.pairs.clone();
-        for parameter in needed(tool, way) {
-            let Some(text) = person.fill(tool, parameter)? else { return Ok(()) };
-            pairs.push(format!("{}={text}", parameter.name));
+    /// Takes the tool that is meant. Arguments that were typed are read by its schema, which may change what is open.
+    async fn take(&mut self, draft: Draft) -> Result<(), Failure> {
+        if self.asked.pairs.is_empty() {
+            self.arguments = given(self.asked)?;
+            self.draft(draft);
+            return Ok(());
         }
-        let filled = arguments::given(tool, &pairs)?;
-        // What is known already stays as it is.
-        for (key, value) in filled {
-            way.arguments.entry(key).or_insert(value);
-        }
-        way.open =
-            if is_asked_about(snapshot, way, tool) && !asked.yes { Open::Consent } else { Open::Nothing };
+        self.choose(draft.position).await
     }
-    if let Open::Consent = way.open
-        && person.agrees(tool, &way.arguments)?
-    {
-        way.open = Open::Nothing;
-    }
-    Ok(())
-}
 
-fn candidates<'s>(snapshot: &'s Snapshot, decision: &Decision) -> impl Iterator<Item = &'s Tool> {
-    decision.candidates.iter().map(|candidate| &snapshot.catalog.tools()[candidate.position])
-}
-
-/// Runs the tool, or tells what is open.
-async fn conclude(common: &Common, asked: &Route, hub: &Hub, way: &mut Way<'_>) -> Result<(), Failure> {
-    let can_run = matches!(way.open, Open::Nothing) && !asked.dry_run;
-    let Some(tool) = way.tool.filter(|_| can_run) else {
-        return if common.json { open_json(asked, way) } else { open_words(asked, way) };
-    };
-    if !common.json {
-        anstream::eprintln!("Running {}", said(tool, &way.arguments));
-    }
-    let mut answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
-    if amended(way, tool, &answer).await {
-        // It is another call, so it is confirmed for itself.
-        if is_asked_about(&way.snapshot, way, tool) && !asked.yes {
-            way.open = Open::Consent;
-            return if common.json { open_json(asked, way) } else { open_words(asked, way) };
+    /// Finds what is open about a tool.
+    fn draft(&mut self, draft: Draft) {
+        let Draft { position, settled, .. } = draft;
+        self.tool = Some(position);
+        self.sources = settled.found;
+        self.missing = settled.missing;
+        for argument in &self.sources {
+            self.arguments.insert(argument.name.clone(), argument.value.clone());
         }
+        let missing: Vec<String> = self.needed().into_iter().map(arguments::described).collect();
+        self.open = match missing.is_empty() {
+            false => Open::Missing(missing),
+            true if self.is_asked_about() && !self.asked.yes => Open::Consent,
+            true => Open::Nothing,
+        };
+    }
+
+    /// Returns what is still needed.
+    fn needed(&self) -> Vec<&Parameter> {
+        let Some(tool) = self.tool() else { return Vec::new() };
+        let is_asked = |it: &&Parameter| {
+            let is_its = |missing: &Missing| missing.name.split('.').next() == Some(it.name.as_str());
+            !self.arguments.contains_key(&it.name) && self.missing.iter().any(is_its)
+        };
+        let mut needed = arguments::needed(tool, &self.arguments);
+        for parameter in tool.parameters.iter().filter(is_asked) {
+            if !needed.iter().any(|it| it.name == parameter.name) {
+                needed.push(parameter);
+            }
+        }
+        needed
+    }
+
+    fn is_asked_about(&self) -> bool {
+        let Some(tool) = self.tool() else { return false };
+        let (arguments, intent) = (raw(&self.arguments), Intent::of(&self.task));
+        self.hub.judge(&self.snapshot, tool, Some(&arguments), Some(&intent)).stance == Stance::Ask
+    }
+
+    fn candidates(&self) -> Vec<&Tool> {
+        self.decision.as_deref().map_or_else(Vec::new, |decision| candidates(&self.snapshot, decision))
+    }
+
+    /// Asks the person at the terminal for what is open.
+    async fn settle(&mut self, person: &mut Person<'_>) -> Result<(), Failure> {
+        if let Open::Choice(question) = &self.open {
+            let Some(at) = person.choose(question, &self.candidates())? else { return Ok(()) };
+            let position = self.decision.as_deref().map(|it| it.candidates[at].position);
+            if let Some(position) = position {
+                self.choose(position).await?;
+            }
+        }
+        let Some(tool) = self.tool() else { return Ok(()) };
+        if let Open::Missing(_) = self.open {
+            let mut pairs = self.asked.pairs.clone();
+            for parameter in self.needed() {
+                let Some(text) = person.fill(tool, parameter)? else { return Ok(()) };
+                pairs.push(format!("{}={text}", parameter.name));
+            }
+            let filled = arguments::given(tool, &pairs)?;
+            // What is known already stays as it is.
+            for (key, value) in filled {
+                self.arguments.entry(key).or_insert(value);
+            }
+            self.open = if self.is_asked_about() && !self.asked.yes { Open::Consent } else { Open::Nothing };
+        }
+        if let (Open::Consent, Some(tool)) = (&self.open, self.tool())
+            && person.agrees(tool, &self.arguments)?
+        {
+            self.open = Open::Nothing;
+        }
+        Ok(())
+    }
+
+    /// Runs the tool, or tells what is open.
+    async fn conclude(&mut self, common: &Common) -> Result<(), Failure> {
+        let can_run = matches!(self.open, Open::Nothing) && !self.asked.dry_run;
+        let snapshot = Arc::clone(&self.snapshot);
+        let Some(tool) = self.tool.filter(|_| can_run).map(|at| &snapshot.catalog.tools()[at]) else {
+            return self.show_open(common);
+        };
         if !common.json {
-            anstream::eprintln!("Running {}", said(tool, &way.arguments));
+            anstream::eprintln!("Running {}", said(tool, &self.arguments));
         }
-        answer = call::ask(hub, &way.snapshot, tool, raw(&way.arguments)).await;
+        let mut answer = call::ask(self.hub, &snapshot, tool, raw(&self.arguments)).await;
+        if self.amended(tool, &answer).await {
+            // It is another call, so it is confirmed for itself.
+            if self.is_asked_about() && !self.asked.yes {
+                self.open = Open::Consent;
+                return self.show_open(common);
+            }
+            if !common.json {
+                anstream::eprintln!("Running {}", said(tool, &self.arguments));
+            }
+            answer = call::ask(self.hub, &snapshot, tool, raw(&self.arguments)).await;
+        }
+        let result = answer.map_err(|error| Failure::new(error.message))?;
+        if !common.json {
+            return call::show(common, self.asked.save.as_deref(), tool, &result);
+        }
+        let failed =
+            Fields::parse(Some(&result)).is_ok_and(|fields| fields.read::<bool>("isError") == Some(true));
+        let mut report = Fields::parse(Some(&raw(&self.report()))).unwrap_or_default();
+        report.set("ran", raw(&true));
+        // The result stays as the server wrote it.
+        report.set("result", result);
+        output::raw_json(raw(&report).get())?;
+        if failed { Err(Failure::silent(1)) } else { Ok(()) }
     }
-    let result = answer.map_err(|error| Failure::new(error.message))?;
-    if !common.json {
-        return call::show(common, asked.save.as_deref(), tool, &result);
+
+    /// Finds other arguments where a server did not take those of a call; what was given stays.
+    async fn amended(&mut self, tool: &Tool, answer: &Answer) -> bool {
+        let answered = answer.as_ref().map(|result| &**result);
+        let Some(refusal) = self.hub.refusal(&self.snapshot, tool, answered) else { return false };
+        // The hub itself refuses what the configuration denies.
+        let ruling = self.hub.judge(&self.snapshot, tool, Some(&raw(&self.arguments)), None);
+        let Some(adviser) = self.adviser.as_mut().filter(|_| ruling.stance != Stance::Deny) else {
+            return false;
+        };
+        let mut given = self.arguments.clone();
+        given.retain(|name, _| !self.sources.iter().any(|it| it.name == *name));
+        let found = adviser.amend(tool, &self.task, (&given, &self.sources), &refusal).await;
+        let Some(found) = found else { return false };
+        for argument in &found {
+            self.arguments.insert(argument.name.clone(), argument.value.clone());
+        }
+        self.sources = found;
+        true
     }
-    let failed =
-        Fields::parse(Some(&result)).is_ok_and(|fields| fields.read::<bool>("isError") == Some(true));
-    let mut report = Fields::parse(Some(&raw(&report(asked, way)))).unwrap_or_default();
-    report.set("ran", raw(&true));
-    // The result stays as the server wrote it.
-    report.set("result", result);
-    output::raw_json(raw(&report).get())?;
-    if failed { Err(Failure::silent(1)) } else { Ok(()) }
+
+    fn show_open(&self, common: &Common) -> Result<(), Failure> {
+        if common.json { self.open_json() } else { self.open_words() }
+    }
+
+    fn open_words(&self) -> Result<(), Failure> {
+        let sure = format!("{:.0}% sure", self.confidence * 100.0);
+        match (&self.open, self.tool()) {
+            (Open::Nothing, Some(tool)) => {
+                output::text(&format!("Would run {} ({sure}).", said(tool, &self.arguments)))?;
+                Ok(())
+            }
+            (Open::Choice(question), _) => {
+                let rows = self.candidates().into_iter().map(tools::row).collect();
+                let layout = Layout { indent: 2, cut: true, ..Layout::default() };
+                output::text(&format!("{question}\n{}", output::grid(layout, rows)))?;
+                self.hint("say more, or run one of them with `toolyard call TOOL KEY=VALUE…`")
+            }
+            (Open::Missing(missing), Some(tool)) => {
+                let more: Vec<String> =
+                    self.needed().iter().map(|it| format!(" --arg {}=…", it.name)).collect();
+                output::text(&format!("{} ({sure}) needs {}.", tool.id, missing.join(", ")))?;
+                self.hint(&format!("say the same again with{}", more.concat()))
+            }
+            (Open::Consent, Some(tool)) => {
+                let call = said(tool, &self.arguments);
+                output::text(&format!("Would run {call} ({sure}), which cannot be taken back."))?;
+                self.hint("say the same again with --yes")
+            }
+            (Open::NoTool | Open::Nothing | Open::Missing(_) | Open::Consent, _) => {
+                Err(Failure::new("no tool fits this wish")
+                    .hint("say it in other words; `toolyard list` shows every tool, `--explain` the nearest"))
+            }
+        }
+    }
+
+    /// Says what to do next, where something was to run.
+    fn hint(&self, next: &str) -> Result<(), Failure> {
+        if !self.asked.dry_run {
+            anstream::eprintln!("Nothing was run: {next}.");
+        }
+        Err(Failure::silent(3))
+    }
+
+    fn open_json(&self) -> Result<(), Failure> {
+        output::json(&self.report())?;
+        match self.open {
+            Open::Nothing => Ok(()),
+            Open::Choice(_) | Open::Missing(_) | Open::Consent => Err(Failure::silent(3)),
+            Open::NoTool => Err(Failure::silent(1)),
+        }
+    }
+
+    /// Returns everything but the result as programs read it.
+    fn report(&self) -> Value {
+        let question = match (&self.open, self.tool()) {
+            (Open::Choice(question), _) => Some(question.clone()),
+            (Open::Missing(missing), _) => Some(format!("What is {}?", missing.join(", "))),
+            (Open::Consent, Some(tool)) => Some(format!("Run {}? It cannot be taken back.", tool.id)),
+            (Open::Nothing | Open::NoTool | Open::Consent, _) => None,
+        };
+        let missing: Vec<&str> = self.needed().iter().map(|it| it.name.as_str()).collect();
+        let verdict = match &self.open {
+            Open::Nothing => "act",
+            Open::NoTool => "abstain",
+            Open::Choice(_) | Open::Missing(_) | Open::Consent => "ask",
+        };
+        let mut report = json!({
+            "verdict": verdict,
+            "ran": false,
+            "confidence": explain::round(self.confidence),
+            "tool": self.tool().map(|tool| tool.id.as_str()),
+            "arguments": self.arguments,
+            "missing": missing,
+            "question": question,
+            "alternatives": explain::alternatives(self, self.asked.explain),
+        });
+        if self.asked.explain {
+            report["argumentSources"] = json!(self.sources);
+            report["intent"] = json!(self.decision.as_deref().map(|it| &it.intent));
+            report["judgement"] = json!(self.decision.as_deref().map(|it| it.judgement));
+        }
+        report
+    }
 }
 
-/// Finds other arguments where a server did not take those of a call; what was given stays.
-async fn amended(way: &mut Way<'_>, tool: &Tool, answer: &Answer) -> bool {
-    let told = answer.as_ref().map(|result| &**result);
-    let Some(refusal) = way.hub.refusal(&way.snapshot, tool, told) else { return false };
-    // The hub itself refuses what the configuration denies.
-    let ruling = way.hub.judge(&way.snapshot, tool, Some(&raw(&way.arguments)), None);
-    let Some(adviser) = way.adviser.as_mut().filter(|_| ruling.stance != Stance::Deny) else { return false };
-    let mut given = way.arguments.clone();
-    given.retain(|name, _| !way.sources.iter().any(|it| it.name == *name));
-    let found = adviser.amend(tool, &way.task, (&given, &way.sources), &refusal).await;
-    let Some(found) = found else { return false };
-    for argument in &found {
-        way.arguments.insert(argument.name.clone(), argument.value.clone());
-    }
-    way.sources = found;
-    true
+fn candidates<'s>(snapshot: &'s Snapshot, decision: &Decision) -> Vec<&'s Tool> {
+    decision.candidates.iter().map(|candidate| &snapshot.catalog.tools()[candidate.position]).collect()
 }
 
 /// Writes a call as it would be typed.
 pub(crate) fn said(tool: &Tool, arguments: &Map<String, Value>) -> String {
     call::typed(tool.id.as_str(), arguments)
-}
-
-fn open_words(asked: &Route, way: &Way<'_>) -> Result<(), Failure> {
-    let sure = format!("{:.0}% sure", way.decision.confidence * 100.0);
-    match (&way.open, way.tool) {
-        (Open::Nothing, Some(tool)) => {
-            output::text(&format!("Would run {} ({sure}).", said(tool, &way.arguments)))?;
-            Ok(())
-        }
-        (Open::Choice(question), _) => {
-            let rows = candidates(&way.snapshot, &way.decision).map(tools::row).collect();
-            let layout = Layout { indent: 2, cut: true, ..Layout::default() };
-            output::text(&format!("{question}\n{}", output::grid(layout, rows)))?;
-            if !asked.dry_run {
-                let next = "say more, or run one of them with `toolyard call TOOL KEY=VALUE…`";
-                anstream::eprintln!("Nothing was run: {next}.");
-            }
-            Err(Failure::silent(3))
-        }
-        (Open::Missing(missing), Some(tool)) => {
-            let more: Vec<String> = needed(tool, way).map(|it| format!(" --arg {}=…", it.name)).collect();
-            output::text(&format!("{} ({sure}) needs {}.", tool.id, missing.join(", ")))?;
-            if !asked.dry_run {
-                anstream::eprintln!("Nothing was run: say the same again with{}.", more.concat());
-            }
-            Err(Failure::silent(3))
-        }
-        (Open::Consent, Some(tool)) => {
-            let call = said(tool, &way.arguments);
-            output::text(&format!("Would run {call} ({sure}), which cannot be taken back."))?;
-            if !asked.dry_run {
-                anstream::eprintln!("Nothing was run: say the same again with --yes.");
-            }
-            Err(Failure::silent(3))
-        }
-        (Open::NoTool | Open::Nothing | Open::Missing(_) | Open::Consent, _) => {
-            Err(Failure::new("no tool fits this wish")
-                .hint("say it in other words; `toolyard list` shows every tool, `--explain` the nearest"))
-        }
-    }
-}
-
-fn open_json(asked: &Route, way: &Way<'_>) -> Result<(), Failure> {
-    output::json(&report(asked, way))?;
-    match way.open {
-        Open::Nothing => Ok(()),
-        Open::Choice(_) | Open::Missing(_) | Open::Consent => Err(Failure::silent(3)),
-        Open::NoTool => Err(Failure::silent(1)),
-    }
-}
-
-/// Returns everything but the result as programs read it.
-fn report(asked: &Route, way: &Way<'_>) -> Value {
-    let question = match (&way.open, way.tool) {
-        (Open::Choice(question), _) => Some(question.clone()),
-        (Open::Missing(missing), _) => Some(format!("What is {}?", missing.join(", "))),
-        (Open::Consent, Some(tool)) => Some(format!("Run {}? It cannot be taken back.", tool.id)),
-        (Open::Nothing | Open::NoTool | Open::Consent, _) => None,
-    };
-    let missing: Vec<&str> = way
-        .tool
-        .map_or_else(Vec::new, |tool| needed(tool, way).map(|parameter| parameter.name.as_str()).collect());
-    let verdict = match (&way.decision.verdict, &way.open) {
-        (Verdict::Act, Open::Nothing) => "act",
-        (Verdict::Abstain, _) | (_, Open::NoTool) => "abstain",
-        (Verdict::Act | Verdict::Ask(_), _) => "ask",
-    };
-    let mut report = json!({
-        "verdict": verdict,
-        "ran": false,
-        "confidence": explain::round(way.decision.confidence),
-        "tool": way.tool.map(|tool| tool.id.as_str()),
-        "arguments": way.arguments,
-        "missing": missing,
-        "question": question,
-        "alternatives": explain::alternatives(way, asked.explain),
-    });
-    if asked.explain {
-        report["argumentSources"] = json!(way.sources);
-        report["intent"] = json!(way.decision.intent);
-        report["judgement"] = json!(way.decision.judgement);
-    }
-    report
 }

@@ -37,24 +37,39 @@ pub struct Request<'a> {
     pub task: &'a str,
     /// How alike it and the tools are in meaning, where an encoder said so.
     pub sense: Option<&'a Sense>,
-    /// How well it fits the tools that [`unclear`] named, by position, where an encoder read them together.
-    pub read: &'a [(usize, f32)],
 }
 
 impl<'a> Request<'a> {
     /// A request that only words are known of.
     pub fn in_words(task: &'a str) -> Self {
-        Self { task, sense: None, read: &[] }
+        Self { task, sense: None }
     }
 }
 
-/// The surroundings of a request.
+/// The tools that a request is compared with, and how they stand.
 #[derive(Clone, Copy)]
-pub struct Situation<'a> {
+pub struct Scope<'a> {
+    /// Every tool.
+    pub catalog: &'a Catalog,
+    /// What requests are compared with.
+    pub index: &'a Index,
     /// The server that the caller would rather use.
     pub preferred_server: Option<&'a str>,
     /// How a tool stands at the moment.
-    pub standing: &'a dyn Fn(&Tool) -> Standing,
+    pub standing: &'a (dyn Fn(&Tool) -> Standing + Sync),
+}
+
+impl std::fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scope").field("preferred_server", &self.preferred_server).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Scope<'a> {
+    /// All tools of a catalog, with nothing known against any of them.
+    pub fn plain(catalog: &'a Catalog, index: &'a Index) -> Self {
+        Self { catalog, index, preferred_server: None, standing: &|_| Standing::PLAIN }
+    }
 }
 
 /// How a tool stands at the moment.
@@ -78,8 +93,10 @@ impl Standing {
 }
 
 /// The knobs of one decision. No `Default`: the configuration knows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// How tools are ranked.
+    pub method: Method<'a>,
     /// Asks instead of acting below this confidence.
     pub confidence: f64,
     /// Candidates returned at most.
@@ -151,88 +168,148 @@ pub struct Candidate {
     pub twin_of: Option<usize>,
 }
 
-/// Decides about a request.
-pub fn route(
-    index: &Index,
-    catalog: &Catalog,
-    request: Request,
-    situation: &Situation,
-    (method, rules): (Method, Rules),
-) -> Decision {
-    let comparison = signals::compare(index, catalog, request, situation);
-    let counts = match method {
-        Method::Fitted(weights) => weights.for_query(&comparison.query),
-        Method::Seed => [0.0; Signal::ALL.len()],
-    };
-    let (scores, temper) = match method {
-        Method::Fitted(_) => (contradicted(catalog, request.task, &comparison, &counts), 1.0),
-        // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
-        Method::Seed => (seed::scores(index, catalog, &comparison), 12.0),
-    };
-    let ranked = rank(index, &comparison, &scores, temper);
-    let traits = confidence::traits(&comparison, &ranked);
-    let judgement = match method {
-        Method::Fitted(weights) => weights.judge(&comparison.query, &traits),
-        Method::Seed => seed::judge(&ranked, &comparison.intent),
-    };
-    let mut candidates = ranked;
-    candidates.truncate(rules.candidates.max(1));
-    mark_twins(index, catalog, &mut candidates);
-    if let (Method::Fitted(_), Reasons::Given) = (method, rules.reasons) {
-        reason::explain(index, catalog, (request.task, &counts), &mut candidates);
-    }
-    // What may be too vague to act on cannot be sure.
-    let confidence = judgement.right.min(1.0 - judgement.vague);
-    let mut verdict = verdict(catalog, &comparison.intent, judgement, &candidates, rules);
-    if verdict == Verdict::Act && removes_nothing(index, &candidates, &comparison.intent) {
-        verdict = Verdict::Ask(Inquiry::about(catalog, &comparison.intent, judgement, &candidates));
-    }
-    Decision { intent: comparison.intent, verdict, confidence, counts, judgement, candidates }
+/// How far a request got by words and vectors.
+#[derive(Debug)]
+pub enum Ranked<'a> {
+    /// The decision about it.
+    Clear(Decision),
+    /// It should be read beside the likeliest tools first.
+    Unclear(Rerank<'a>),
 }
 
-/// Returns the tools that should be read beside a request before deciding about it, likeliest first. There are none
-/// where it is clear already, and where no meanings are compared.
-pub fn unclear(
-    index: &Index,
-    catalog: &Catalog,
-    request: Request,
-    situation: &Situation,
-    weights: &Weights,
-) -> Vec<usize> {
-    if request.sense.is_none() || !weights.reads() {
-        return Vec::new();
-    }
-    let comparison = signals::compare(index, catalog, Request { read: &[], ..request }, situation);
-    let scores = contradicted(catalog, request.task, &comparison, &weights.for_query(&comparison.query));
-    let ranked = rank(index, &comparison, &scores, 1.0);
-    let judgement = weights.judge(&comparison.query, &confidence::traits(&comparison, &ranked));
-    if reading::is_clear(judgement) { Vec::new() } else { reading::likeliest(index, catalog, &ranked) }
+/// A request that should be read beside the likeliest tools before it is decided about.
+#[derive(Debug)]
+pub struct Rerank<'a> {
+    ranking: Ranking<'a>,
+    tools: Vec<usize>,
 }
 
-/// Compares a request with the tools of a catalog, for fitting weights: the signals of each tool that may
-/// be meant, and how the request as a whole opens each gate.
-pub fn compare(
-    index: &Index,
-    catalog: &Catalog,
-    request: Request,
-    situation: &Situation,
-) -> (Vec<(usize, Signals)>, [f32; Gate::ALL.len()]) {
-    let comparison = signals::compare(index, catalog, request, situation);
+/// Compares a request with tools.
+pub fn rank<'a>(scope: Scope<'a>, request: Request<'a>, rules: Rules<'a>) -> Ranked<'a> {
+    let ranking = Ranking::new(scope, request, rules);
+    let tools = ranking.unclear();
+    if tools.is_empty() {
+        Ranked::Clear(ranking.decide())
+    } else {
+        Ranked::Unclear(Rerank { ranking, tools })
+    }
+}
+
+/// Decides about a request by words and vectors alone.
+pub fn decide(scope: Scope, request: Request, rules: Rules) -> Decision {
+    Ranking::new(scope, request, rules).decide()
+}
+
+impl Rerank<'_> {
+    /// Returns the tools to be read beside the request, likeliest first.
+    pub fn tools(&self) -> &[usize] {
+        &self.tools
+    }
+
+    /// Decides, with how well the request fits these tools by position.
+    pub fn decide(mut self, fits: &[(usize, f32)]) -> Decision {
+        let Ranking { scope, comparison, .. } = &mut self.ranking;
+        reading::note(scope.index, scope.catalog, comparison, fits);
+        self.ranking.decide()
+    }
+}
+
+/// A request, compared with tools and not decided about yet.
+#[derive(Debug)]
+struct Ranking<'a> {
+    scope: Scope<'a>,
+    task: &'a str,
+    rules: Rules<'a>,
+    comparison: Comparison,
+}
+
+impl<'a> Ranking<'a> {
+    fn new(scope: Scope<'a>, request: Request<'a>, rules: Rules<'a>) -> Self {
+        Self { scope, task: request.task, rules, comparison: signals::compare(scope, request) }
+    }
+
+    /// Returns the tools that should be read beside the request. There are none where it is clear already, and where no
+    /// meanings are compared.
+    fn unclear(&self) -> Vec<usize> {
+        let Method::Fitted(weights) = self.rules.method else { return Vec::new() };
+        if !self.comparison.query.has_sense || !weights.reads() {
+            return Vec::new();
+        }
+        let (ranked, judgement) = self.judged(&weights.for_query(&self.comparison.query));
+        let Scope { index, catalog, .. } = self.scope;
+        if reading::is_clear(judgement) { Vec::new() } else { reading::likeliest(index, catalog, &ranked) }
+    }
+
+    fn decide(self) -> Decision {
+        let Scope { index, catalog, .. } = self.scope;
+        let counts = match self.rules.method {
+            Method::Fitted(weights) => weights.for_query(&self.comparison.query),
+            Method::Seed => [0.0; Signal::ALL.len()],
+        };
+        let (mut candidates, judgement) = self.judged(&counts);
+        candidates.truncate(self.rules.candidates.max(1));
+        mark_twins(index, catalog, &mut candidates);
+        if let (Method::Fitted(_), Reasons::Given) = (self.rules.method, self.rules.reasons) {
+            reason::explain(self.scope, self.task, &counts, &mut candidates);
+        }
+        let intent = self.comparison.intent;
+        // What may be too vague to act on cannot be sure.
+        let confidence = judgement.right.min(1.0 - judgement.vague);
+        let mut verdict = verdict(catalog, &intent, judgement, &candidates, self.rules);
+        if verdict == Verdict::Act && removes_nothing(index, &candidates, &intent) {
+            verdict = Verdict::Ask(Inquiry::about(catalog, &intent, judgement, &candidates));
+        }
+        Decision { intent, verdict, confidence, counts, judgement, candidates }
+    }
+
+    /// Ranks the tools, and judges the first of them.
+    fn judged(&self, counts: &Signals) -> (Vec<Candidate>, Judgement) {
+        let Self { scope: Scope { index, catalog, .. }, comparison, .. } = self;
+        match self.rules.method {
+            Method::Fitted(weights) => {
+                let scores = contradicted(catalog, self.task, comparison, counts);
+                let ranked = order(index, comparison, &scores, 1.0);
+                let traits = confidence::traits(comparison, &ranked);
+                (ranked, weights.judge(&comparison.query, &traits))
+            }
+            // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
+            Method::Seed => {
+                let ranked = order(index, comparison, &seed::scores(index, catalog, comparison), 12.0);
+                let judgement = seed::judge(&ranked, &comparison.intent);
+                (ranked, judgement)
+            }
+        }
+    }
+}
+
+/// What weights are fitted on.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The signals of each tool that may be meant.
+    pub tools: Vec<(usize, Signals)>,
+    /// How the request as a whole opens each gate.
+    pub gates: [f32; Gate::ALL.len()],
+}
+
+/// Compares a request with tools, for fitting weights.
+pub fn observe(scope: Scope, request: Request, fits: &[(usize, f32)]) -> Observed {
+    let mut comparison = signals::compare(scope, request);
+    reading::note(scope.index, scope.catalog, &mut comparison, fits);
     let gates = weights::gates(&comparison.query);
-    (comparison.tools.into_iter().zip(comparison.signals).collect(), gates)
+    Observed { tools: comparison.tools.into_iter().zip(comparison.signals).collect(), gates }
 }
 
-/// Returns what a confidence is judged by, for fitting.
+/// Returns the first tool and what its confidence is judged by, for fitting.
 pub fn traits(
-    index: &Index,
-    catalog: &Catalog,
+    scope: Scope,
     request: Request,
-    situation: &Situation,
+    fits: &[(usize, f32)],
     weights: &Weights,
 ) -> (Option<usize>, Traits) {
-    let comparison = signals::compare(index, catalog, request, situation);
-    let ranked =
-        rank(index, &comparison, &weights::scores(&comparison, &weights.for_query(&comparison.query)), 1.0);
+    let mut comparison = signals::compare(scope, request);
+    reading::note(scope.index, scope.catalog, &mut comparison, fits);
+    let scores = weights::scores(&comparison, &weights.for_query(&comparison.query));
+    let ranked = order(scope.index, &comparison, &scores, 1.0);
     let traits = confidence::traits(&comparison, &ranked);
     (ranked.first().map(|first| first.position), traits)
 }
@@ -280,7 +357,7 @@ fn removes_nothing(index: &Index, candidates: &[Candidate], intent: &Intent) -> 
     intent.action == Action::Delete && candidates.first().is_some_and(reads)
 }
 
-fn rank(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
+fn order(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let nothing = ((NOTHING - best) * temper).exp();
     let total: f32 = nothing + scores.iter().map(|score| ((score - best) * temper).exp()).sum::<f32>();

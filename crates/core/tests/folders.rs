@@ -9,9 +9,7 @@ use toolyard_core::fill::{Form, Now, Wish, fill};
 use toolyard_core::index::{Index, asked};
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::{Splitting, choose, settle, spoken};
-use toolyard_core::route::{
-    Decision, Intent, Method, Reasons, Request, Rules, Situation, Standing, Weights, route,
-};
+use toolyard_core::route::{Decision, Intent, Method, Reasons, Request, Rules, Scope, Weights, decide};
 use toolyard_core::task::clauses;
 
 const NOW: Now = Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 };
@@ -95,10 +93,9 @@ fn desk() -> Desk {
 
 impl Desk {
     fn decide(&self, task: &str) -> Decision {
-        let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-        let rules = Rules { confidence: 0.7, candidates: 8, reasons: Reasons::Given };
-        let how = (Method::Fitted(Weights::builtin()), rules);
-        route(&self.index, &self.catalog, Request::in_words(task), &situation, how)
+        let method = Method::Fitted(Weights::builtin());
+        let rules = Rules { method, confidence: 0.7, candidates: 8, reasons: Reasons::Given };
+        decide(Scope::plain(&self.catalog, &self.index), Request::in_words(task), rules)
     }
 
     /// Tells all that is decided about a task, to the last digit: what the encoder sees, the whole task, the steps,

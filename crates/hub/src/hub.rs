@@ -33,17 +33,17 @@ mod advise; // what a language model finds for arguments
 mod board; //  what servers offer, written by one task
 mod call; //   one call of one tool
 mod choose; // what a small model says about domains
-mod decide; // which tool is meant
+mod decide; // what a request becomes
 mod execute; // runs of workflows
-mod plan; //   several steps from words
+mod rank; //   how tools rank for words
 mod toolset; // what conversations are given
 mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
 pub(crate) use call::{Trouble, confirmation, failed_call, forward, is_error, text_of, texts, wants_input};
+pub use decide::Decided;
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
-pub use plan::{Doubt, Errand, Lack, Planned, Prospect};
 pub use toolset::{Heard, OWN_TOOLS, Supply};
 pub use workflow::question;
 

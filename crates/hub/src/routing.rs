@@ -18,9 +18,6 @@ pub use provisional::Provisional;
 pub(crate) use recent::{Recent, freshness};
 pub(crate) use spent::Spent;
 
-/// Characters of a request that are looked at; what follows is content, not a wish.
-const MAX_TASK_CHARS: usize = 10_000;
-
 /// A wish in plain words, and whose it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
@@ -59,23 +56,4 @@ pub(crate) struct Memory {
     pub(crate) recent: Recent,
     pub(crate) measures: Measures,
     pub(crate) spent: Spent,
-}
-
-/// Returns a request as it is compared: without what cannot be seen, with single spaces, and not too long.
-pub(crate) fn normalised(task: &str) -> String {
-    let end = task.char_indices().nth(MAX_TASK_CHARS).map_or(task.len(), |(at, _)| at);
-    let clean = toolyard_core::tool::clean(&task[..end]);
-    clean.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn r17_a_request_is_bounded_and_shows_what_it_holds() {
-        assert_eq!(normalised("  find\u{0}\tmy \u{200b}notes\r\n"), "find my notes");
-        assert_eq!(normalised(&"é".repeat(100_000)).chars().count(), MAX_TASK_CHARS);
-        assert_eq!(normalised(" \n\t "), "");
-    }
 }

@@ -3,7 +3,11 @@
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
-use super::score::{Fleet, Point, Ranking, Scores, Share};
+use toolyard_eval::arguments::Arguments;
+use toolyard_eval::score::{Fleet, Point, Ranking, Scores, Share};
+
+use crate::args::Common;
+use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout, count};
 
 /// Returns everything as programs read it.
@@ -231,4 +235,42 @@ fn shown(share: Share) -> Cell {
 fn two(value: f64) -> String {
     let text = format!("{value:.2}");
     text.strip_prefix('0').map(str::to_owned).unwrap_or(text)
+}
+
+/// Tells what was measured.
+pub(super) fn arguments(common: &Common, all: &[Arguments]) -> Result<(), Failure> {
+    let measured: Vec<&Arguments> = all.iter().filter(|it| it.calls > 0).collect();
+    if measured.is_empty() {
+        return Err(Failure::usage("no request of these sets has one right call with its arguments"));
+    }
+    let mean = |at: usize| measured.iter().map(|it| it.shares()[at]).sum::<f64>() / measured.len() as f64;
+    let mean: [f64; 6] = std::array::from_fn(mean);
+    let calls = measured.iter().map(|it| it.calls).sum();
+    if common.json {
+        let sets: Vec<Value> = measured
+            .iter()
+            .map(|it| json!({ "name": it.name, "arguments": arguments_json(it.calls, it.shares()) }))
+            .collect();
+        return Ok(output::json(
+            &json!({ "sets": sets, "macro": { "arguments": arguments_json(calls, mean) } }),
+        )?);
+    }
+    let header = &["set", "calls", "valid", "exact", "recall", "precision", "invented", "repeated"];
+    let row = |name: &str, calls: usize, shares: [f64; 6]| {
+        let mut row = vec![Cell::new(name), Cell::new(calls)];
+        row.extend(shares.map(|share| Cell::new(format!("{share:.3}"))));
+        row
+    };
+    let mut rows: Vec<Vec<Cell>> = measured.iter().map(|it| row(&it.name, it.calls, it.shares())).collect();
+    rows.push(row("mean", calls, mean));
+    Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
+}
+
+fn arguments_json(calls: usize, shares: [f64; 6]) -> Value {
+    let [valid, exact, recall, precision, invented, repeated] =
+        shares.map(|share| (share * 10_000.0).round() / 10_000.0);
+    json!({
+        "calls": calls, "valid": valid, "exact": exact, "argument_recall": recall,
+        "argument_precision": precision, "invented": invented, "repeated": repeated,
+    })
 }

@@ -22,7 +22,9 @@ type Added = Vec<(Signal, f32)>;
 
 /// Returns a decision as people read it.
 pub(super) fn words(way: &Way<'_>) -> String {
-    let Way { snapshot, task, decision, .. } = way;
+    let Way { snapshot, task, decision: Some(decision), .. } = way else {
+        return format!("{} is the name of a tool.\n", clean(&way.task));
+    };
     let weights = decision.counts;
     let intent = &decision.intent;
     let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { text.to_owned() };
@@ -73,7 +75,7 @@ pub(super) fn words(way: &Way<'_>) -> String {
 
 /// Returns the candidates as programs read them.
 pub(super) fn alternatives(way: &Way<'_>, is_explained: bool) -> Vec<Value> {
-    let Way { snapshot, decision, .. } = way;
+    let Way { snapshot, decision: Some(decision), .. } = way else { return Vec::new() };
     let weights = if is_explained { decision.counts } else { [0.0; Signal::ALL.len()] };
     let one = |candidate: &Candidate| {
         let tool = &snapshot.catalog.tools()[candidate.position];

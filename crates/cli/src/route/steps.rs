@@ -2,61 +2,36 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use toolyard_core::plan::Splitting;
-use toolyard_hub::hub::{Doubt, Errand, Hub, Lack, Planned, Prospect};
+use serde_json::{Value, json};
+use toolyard_core::decide::{Lack, Prospect, Question};
+use toolyard_hub::hub::Hub;
 use toolyard_hub::live::Snapshot;
-use toolyard_hub::routing::Wanted;
 
 use super::{Route, candidates, explain};
 use crate::args::Common;
-use crate::call::{Save, arguments};
+use crate::call::Save;
 use crate::failure::Failure;
 use crate::output::{self, Layout};
 use crate::run::{Answering, drive};
 use crate::tools;
 
-/// Does a wish that has several steps; `None` where it has one.
+/// Runs a plan, or shows it.
 pub(super) async fn run(
     common: &Common,
     asked: &Route,
     hub: &Arc<Hub>,
-    (snapshot, wanted): (&Snapshot, Wanted<'_>),
-) -> Option<Result<(), Failure>> {
-    let given = match given(asked) {
-        Ok(given) => given,
-        Err(failure) => return Some(Err(failure)),
-    };
-    let errand = Errand { wanted, splitting: Splitting::Careful, given: &given, previous: None };
-    match hub.plan(snapshot, &errand).await {
-        Planned::Whole => None,
-        Planned::Unsure(doubt) => Some(unsure(common, snapshot, &doubt)),
-        Planned::Incomplete(lack) => Some(incomplete(common, snapshot, &lack)),
-        Planned::Ready(prospect) if asked.dry_run => Some(show(common, asked, &prospect)),
-        Planned::Ready(prospect) => {
-            if asked.explain && !common.json {
-                anstream::eprintln!("{}{}", prospect.plan.render(), explain::arguments(&prospect.found));
-            }
-            let answering = if asked.yes { Answering::Yes } else { Answering::Person };
-            match hub.begin(prospect.plan).await {
-                Ok(execution) => {
-                    let manner = (answering, Save::asked(asked.save.as_deref()));
-                    Some(drive(common, hub, execution, manner).await)
-                }
-                Err(err) => Some(Err(Failure::new(format!("{err}; nothing was done")))),
-            }
-        }
+    prospect: Prospect,
+) -> Result<(), Failure> {
+    if asked.dry_run {
+        return show(common, asked, &prospect);
     }
-}
-
-/// Reads arguments before it is known whose they are: what reads as JSON is JSON.
-fn given(asked: &Route) -> Result<Map<String, Value>, Failure> {
-    if let Some(text) = &asked.args {
-        return arguments::read_object(text);
+    if asked.explain && !common.json {
+        anstream::eprintln!("{}{}", prospect.plan.render(), explain::arguments(&prospect.found));
     }
-    let pairs = asked.pairs.iter().filter_map(|pair| pair.split_once('='));
-    let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-    Ok(pairs.map(|(key, text)| (key.to_owned(), value(text))).collect())
+    let answering = if asked.yes { Answering::Yes } else { Answering::Person };
+    let execution = hub.begin(prospect.plan).await;
+    let execution = execution.map_err(|err| Failure::new(format!("{err}; nothing was done")))?;
+    drive(common, hub, execution, (answering, Save::asked(asked.save.as_deref()))).await
 }
 
 fn show(common: &Common, asked: &Route, prospect: &Prospect) -> Result<(), Failure> {
@@ -77,15 +52,14 @@ fn show(common: &Common, asked: &Route, prospect: &Prospect) -> Result<(), Failu
     Ok(output::text(&format!("{}{sources}({:.0}% sure)", plan.render(), confidence * 100.0))?)
 }
 
-fn unsure(common: &Common, snapshot: &Snapshot, doubt: &Doubt) -> Result<(), Failure> {
-    let question = format!("Which tool is meant by the step “{}”?", doubt.words);
-    let among: Vec<_> = candidates(snapshot, &doubt.decision).collect();
+pub(super) fn unsure(common: &Common, snapshot: &Snapshot, asked: &Question) -> Result<(), Failure> {
+    let (question, among) = (&asked.text, candidates(snapshot, &asked.decision));
     if common.json {
         let named: Vec<Value> = among
             .iter()
             .map(|tool| json!({ "tool": tool.id.as_str(), "summary": tools::summary(tool) }))
             .collect();
-        let confidence = explain::round(doubt.confidence);
+        let confidence = explain::round(asked.confidence);
         output::json(&json!({
             "verdict": "ask", "ran": false, "confidence": confidence, "question": question, "alternatives": named,
         }))?;
@@ -100,7 +74,7 @@ fn unsure(common: &Common, snapshot: &Snapshot, doubt: &Doubt) -> Result<(), Fai
     Err(Failure::silent(3))
 }
 
-fn incomplete(common: &Common, snapshot: &Snapshot, lack: &Lack) -> Result<(), Failure> {
+pub(super) fn incomplete(common: &Common, snapshot: &Snapshot, lack: &Lack) -> Result<(), Failure> {
     let tool = &snapshot.catalog.tools()[lack.position];
     let names: Vec<&str> = lack.missing.iter().map(|it| it.name.as_str()).collect();
     let question = format!("{} needs {} for the step “{}”.", tool.id, names.join(", "), lack.words);

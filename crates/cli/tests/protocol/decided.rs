@@ -28,7 +28,7 @@ fn open(config: Config) -> Arc<Hub> {
 /// Names the candidates for some words, the best first.
 async fn names(hub: &Hub, wanted: &Wanted<'_>) -> Vec<String> {
     let snapshot = hub.snapshot();
-    let decision = hub.decide(&snapshot, wanted).await;
+    let decision = hub.rank(&snapshot, wanted).await;
     let tools = snapshot.catalog.tools();
     decision.candidates.iter().map(|it| tools[it.position].id.as_str().to_owned()).collect()
 }
@@ -103,7 +103,7 @@ async fn replay(hub: &Hub, conversation: impl Fn(&str) -> Option<String>) -> f64
     for moment in testkit::seed::day() {
         let conversation = conversation(&moment.who);
         let wanted = Wanted { conversation: conversation.as_deref(), ..Wanted::plain(&moment.task) };
-        let decision = hub.decide(&snapshot, &wanted).await;
+        let decision = hub.rank(&snapshot, &wanted).await;
         if let (Verdict::Act, Some(conversation)) = (&decision.verdict, &conversation) {
             let tool = &snapshot.catalog.tools()[decision.candidates[0].position];
             hub.note_use(conversation, tool.id.as_str());

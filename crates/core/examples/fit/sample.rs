@@ -11,7 +11,7 @@ use toolyard_core::embed::{Embedding, Encoder, Packed};
 use toolyard_core::index::{Index, Meaning, Sense, asked, parts, spoken, tool_text};
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
-use toolyard_core::route::{self, Request, Situation, Standing, Weights};
+use toolyard_core::route::{self, Method, Observed, Ranked, Reasons, Request, Rules, Scope, Weights};
 use toolyard_core::tool::{Tool, ToolId};
 
 use crate::data::{Data, Server, Set, SetRequest};
@@ -128,8 +128,12 @@ impl Look<'_> {
         (text, sense): (&str, Option<&Sense>),
     ) -> Option<Readings> {
         let (Self::Twice(weights), Some(encoding)) = (self, encoding) else { return Some(Vec::new()) };
-        let unclear = route::unclear(index, catalog, ask(text, sense, &[]), &plain(), weights);
-        (!unclear.is_empty()).then(|| encoding.read(text, catalog, &unclear))
+        let method = Method::Fitted(weights);
+        let rules = Rules { method, confidence: 1.0, candidates: 1, reasons: Reasons::LeftOut };
+        match route::rank(Scope::plain(catalog, index), Request { task: text, sense }, rules) {
+            Ranked::Clear(_) => None,
+            Ranked::Unclear(open) => Some(encoding.read(text, catalog, open.tools())),
+        }
     }
 }
 
@@ -188,6 +192,10 @@ impl<'a> Hub<'a> {
         Self { data, servers, catalog, index, seed, half, encoding, meaning }
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::plain(&self.catalog, &self.index)
+    }
+
     /// Routes requests for tools of this hub: what each candidate looked like, and which was right.
     pub(crate) fn choices(&self, look: Look) -> Vec<Choice> {
         let mut numbers = Numbers(self.seed ^ 0xabcd_ef01_2345_6789);
@@ -198,8 +206,8 @@ impl<'a> Hub<'a> {
         let choice = |at: usize| {
             let request = &self.data.requests[at];
             let (sense, read) = self.look(&request.text, look)?;
-            let asked = ask(&request.text, sense.as_ref(), &read);
-            let (candidates, gates) = route::compare(&self.index, &self.catalog, asked, &plain());
+            let asked = Request { task: &request.text, sense: sense.as_ref() };
+            let Observed { tools: candidates, gates } = route::observe(self.scope(), asked, &read);
             let right = candidates.iter().map(|(tool, _)| self.is_right(*tool, request)).collect();
             Some(Choice {
                 server: request.server,
@@ -220,8 +228,8 @@ impl<'a> Hub<'a> {
         inside.truncate(200);
         let judged = |text: &str| {
             let (sense, read) = self.look(text, look)?;
-            let asked = ask(text, sense.as_ref(), &read);
-            Some(route::traits(&self.index, &self.catalog, asked, &plain(), weights))
+            let asked = Request { task: text, sense: sense.as_ref() };
+            Some(route::traits(self.scope(), asked, &read, weights))
         };
         let mut answers: Vec<Answer> = inside
             .into_iter()
@@ -357,11 +365,15 @@ impl<'a> SetHub<'a> {
         &self.set.name
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::plain(&self.catalog, &self.index)
+    }
+
     pub(crate) fn choices(&self, look: Look) -> Vec<Choice> {
         let choice = |(text, needed): &&SetRequest| {
             let (sense, read) = self.look(text, look)?;
-            let asked = ask(text, sense.as_ref(), &read);
-            let (candidates, gates) = route::compare(&self.index, &self.catalog, asked, &plain());
+            let asked = Request { task: text, sense: sense.as_ref() };
+            let Observed { tools: candidates, gates } = route::observe(self.scope(), asked, &read);
             let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
             let signals = candidates.into_iter().map(|(_, it)| it).collect();
             Some(Choice { server: self.set.name.len(), signals, gates, right })
@@ -373,8 +385,8 @@ impl<'a> SetHub<'a> {
     pub(crate) fn answers(&self, weights: &Weights, look: Look) -> Vec<Answer> {
         let answer = |(text, needed): &&SetRequest| {
             let (sense, read) = self.look(text, look)?;
-            let asked = ask(text, sense.as_ref(), &read);
-            let (first, traits) = route::traits(&self.index, &self.catalog, asked, &plain(), weights);
+            let asked = Request { task: text, sense: sense.as_ref() };
+            let (first, traits) = route::traits(self.scope(), asked, &read, weights);
             let is_right = first.is_some_and(|first| self.is_right(first, needed));
             Some(Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } })
         };
@@ -413,14 +425,6 @@ pub(crate) fn gather(data: &Data, servers: &[usize]) -> Catalog {
         (Advertised { server: Arc::from(name), tools: server.tools.clone() }, BOUNDS)
     });
     Catalog::gather(advertised.collect::<Vec<_>>()).0
-}
-
-fn ask<'a>(task: &'a str, sense: Option<&'a Sense>, read: &'a [(usize, f32)]) -> Request<'a> {
-    Request { task, sense, read }
-}
-
-fn plain() -> Situation<'static> {
-    Situation { preferred_server: None, standing: &|_| Standing::PLAIN }
 }
 
 /// A fixed sequence, so that two runs draw the same.

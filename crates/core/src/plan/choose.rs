@@ -257,7 +257,7 @@ mod tests {
     use crate::catalog::{Advertised, Bounds};
     use crate::index::Index;
     use crate::metadata::Knowledge;
-    use crate::route::{self, Method, Reasons, Request, Rules, Situation, Standing, Weights};
+    use crate::route::{self, Method, Reasons, Request, Rules, Scope, Weights};
     use crate::task::clauses;
 
     fn desk() -> Catalog {
@@ -277,10 +277,9 @@ mod tests {
     }
 
     fn decide(catalog: &Catalog, index: &Index, task: &str) -> Decision {
-        let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-        let rules = Rules { confidence: 0.7, candidates: 8, reasons: Reasons::LeftOut };
-        let request = Request::in_words(task);
-        route::route(index, catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules))
+        let method = Method::Fitted(Weights::builtin());
+        let rules = Rules { method, confidence: 0.7, candidates: 8, reasons: Reasons::LeftOut };
+        route::decide(Scope::plain(catalog, index), Request::in_words(task), rules)
     }
 
     #[test]

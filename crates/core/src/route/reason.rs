@@ -1,8 +1,7 @@
 //! Why a tool fits, in words that a person can check.
 
-use super::Candidate;
 use super::signals::{Signal, Signals};
-use crate::catalog::Catalog;
+use super::{Candidate, Scope};
 use crate::index::Index;
 use crate::lexicon::Categories;
 use crate::text::{SOME_FOLDER, terms, without_folders};
@@ -15,12 +14,7 @@ const MAX_WORDS: usize = 60;
 const WORTH_SAYING: f32 = 0.15;
 
 /// Adds to each candidate why it fits, the strongest reason first.
-pub(super) fn explain(
-    index: &Index,
-    catalog: &Catalog,
-    (task, counts): (&str, &Signals),
-    candidates: &mut [Candidate],
-) {
+pub(super) fn explain(scope: Scope, task: &str, counts: &Signals, candidates: &mut [Candidate]) {
     let task = &*without_folders(task, SOME_FOLDER);
     for candidate in candidates {
         let mut adds: Vec<(Signal, f32)> = Vec::new();
@@ -36,7 +30,7 @@ pub(super) fn explain(
         adds.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut reasons: Vec<String> = Vec::new();
         for (signal, added) in adds {
-            let reason = reason(index, catalog, (task, candidate), (signal, added));
+            let reason = reason(scope, task, candidate, (signal, added));
             if let Some(reason) = reason.filter(|reason| !reasons.contains(reason)) {
                 reasons.push(reason);
             }
@@ -47,12 +41,8 @@ pub(super) fn explain(
 }
 
 /// Says what a signal that added so much to a candidate's score saw.
-fn reason(
-    index: &Index,
-    catalog: &Catalog,
-    (task, candidate): (&str, &Candidate),
-    (signal, added): (Signal, f32),
-) -> Option<String> {
+fn reason(scope: Scope, task: &str, candidate: &Candidate, (signal, added): (Signal, f32)) -> Option<String> {
+    let Scope { index, catalog, .. } = scope;
     let (position, value) = (candidate.position, candidate.signals[signal as usize]);
     let facts = index.knowledge.of(position);
     if signal == Signal::Action {

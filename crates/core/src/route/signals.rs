@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::evidence::Evidence;
-use super::{Intent, Request, Situation, Standing, reading};
+use super::{Intent, Request, Scope, Standing};
 use crate::catalog::Catalog;
 use crate::index::{Hit, Index};
 use crate::lexicon::{Action, Categories, Language, Reading};
@@ -220,12 +220,8 @@ const SUM_UNIT: f32 = 40.0;
 const GLOSS_WEIGHT: f32 = 0.6;
 
 /// Compares a request with the tools of a catalog.
-pub(super) fn compare(
-    index: &Index,
-    catalog: &Catalog,
-    Request { task, sense, read }: Request,
-    situation: &Situation,
-) -> Comparison {
+pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Comparison {
+    let Scope { catalog, index, preferred_server, standing } = scope;
     let evidence = Evidence::of(task);
     let task = &without_folders(task, SOME_FOLDER);
     let reading = Reading::of(task);
@@ -235,7 +231,7 @@ pub(super) fn compare(
     let gloss: Vec<String> =
         terms(&english, MAX_TERMS).into_iter().filter(|term| !said.contains(term)).collect();
 
-    let is_visible = |tool: usize| (situation.standing)(&catalog.tools()[tool]).is_visible;
+    let is_visible = |tool: usize| standing(&catalog.tools()[tool]).is_visible;
     let mut found = Found { index, is_visible: &is_visible, tools: Vec::new() };
     // Naming a server is a signal of its own; tools whose texts repeat the name have no more right to it.
     let spoken = without_names(index, task, &said);
@@ -265,7 +261,7 @@ pub(super) fn compare(
     let most_named = named.iter().copied().fold(0.0, f32::max);
     let known = said.iter().filter(|term| index.words.term(term).is_some()).count();
     let (mut tools, standings): (Vec<usize>, Vec<Standing>) =
-        found.tools().into_iter().map(|tool| (tool, (situation.standing)(&catalog.tools()[tool]))).unzip();
+        found.tools().into_iter().map(|tool| (tool, standing(&catalog.tools()[tool]))).unzip();
     let scores = Scores {
         words: Scored::new(&by_words, mass(index, &words) * BEST_WEIGHT),
         gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * BEST_WEIGHT),
@@ -296,15 +292,13 @@ pub(super) fn compare(
         .collect();
     add_support(index, &tools, &mut signals);
     level_copies(index, &tools, &mut signals);
-    if let Some(preferred) = situation.preferred_server {
+    if let Some(preferred) = preferred_server {
         for (tool, signals) in tools.iter().zip(&mut signals) {
             signals[Signal::Preferred as usize] = f32::from(*catalog.tools()[*tool].server == *preferred);
         }
     }
     tools.shrink_to_fit();
-    let mut comparison = Comparison { intent, tools, signals, query };
-    reading::note(index, catalog, &mut comparison, read);
-    comparison
+    Comparison { intent, tools, signals, query }
 }
 
 /// The terms of a request without those of words that name a server: `GitHub` is also `git` and `hub`.

@@ -53,18 +53,25 @@ impl Desk {
     }
 
     fn decide(&self, task: &str) -> Decision {
-        self.decide_in(task, &Situation { preferred_server: None, standing: &|_| Standing::PLAIN })
+        decide(self.scope(), Request::in_words(task), rules())
     }
 
-    fn decide_in(&self, task: &str, situation: &Situation) -> Decision {
-        let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
-        let how = (Method::Fitted(Weights::builtin()), rules);
-        route(&self.index, &self.catalog, Request::in_words(task), situation, how)
+    fn decide_with(&self, task: &str, standing: &(dyn Fn(&Tool) -> Standing + Sync)) -> Decision {
+        decide(Scope { standing, ..self.scope() }, Request::in_words(task), rules())
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope::plain(&self.catalog, &self.index)
     }
 
     fn first(&self, decision: &Decision) -> &str {
         decision.candidates.first().map_or("", |first| self.catalog.tools()[first.position].id.as_str())
     }
+}
+
+fn rules() -> Rules<'static> {
+    let method = Method::Fitted(Weights::builtin());
+    Rules { method, confidence: 0.7, candidates: 5, reasons: Reasons::Given }
 }
 
 /// The signals of each tool for a request, where two servers have tools of one name and one text.
@@ -77,8 +84,7 @@ fn twins(schemas: [serde_json::Value; 2], task: &str) -> [Signals; 2] {
     });
     let (catalog, _) = Catalog::gather(advertised);
     let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
-    let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-    let (candidates, _) = compare(&index, &catalog, Request::in_words(task), &situation);
+    let candidates = observe(Scope::plain(&catalog, &index), Request::in_words(task), &[]).tools;
     [0, 1].map(|tool| candidates.iter().find(|it| it.0 == tool).expect("both share words").1)
 }
 
@@ -100,10 +106,8 @@ fn r13_what_tools_take_tells_those_of_one_text_apart() {
 
 #[test]
 fn r13_a_request_is_phrased_where_somebody_wrote_how_people_ask() {
-    let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
     let gate = |desk: &Desk| {
-        compare(&desk.index, &desk.catalog, Request::in_words("search notes"), &situation).1
-            [Gate::Phrased as usize]
+        observe(desk.scope(), Request::in_words("search notes"), &[]).gates[Gate::Phrased as usize]
     };
     assert_eq!(gate(&Desk::of(&[("acme", "search_widgets", "Searches notes on widgets")])), 0.0);
     let known = ["search_notes", "read_note", "create_note", "update_note", "tag_note", "list_notes"];
@@ -246,8 +250,7 @@ fn r8_a_tool_of_a_reachable_server_comes_before_its_twin_that_is_down() {
     let desk = Desk::of(&twins);
     for down in ["alpha", "beta"] {
         let standing = |tool: &Tool| Standing { is_up: &*tool.server != down, ..Standing::PLAIN };
-        let decision =
-            desk.decide_in("search notes", &Situation { preferred_server: None, standing: &standing });
+        let decision = desk.decide_with("search notes", &standing);
         assert!(!desk.first(&decision).starts_with(down));
     }
 }
@@ -275,11 +278,9 @@ fn r7_equal_tools_of_two_servers_are_asked_about_by_server() {
     if let Verdict::Ask(question) = decision.verdict {
         assert_eq!(question.text, "In Notion or in Obsidian?");
     }
-    let preferring = Situation { preferred_server: Some("obsidian"), standing: &|_| Standing::PLAIN };
-    assert_eq!(
-        desk.first(&desk.decide_in("search my notes for the budget", &preferring)),
-        "obsidian__search_notes"
-    );
+    let preferring = Scope { preferred_server: Some("obsidian"), ..desk.scope() };
+    let decision = decide(preferring, Request::in_words("search my notes for the budget"), rules());
+    assert_eq!(desk.first(&decision), "obsidian__search_notes");
 }
 
 #[test]
@@ -310,7 +311,7 @@ fn t1_a_fallback_comes_after_its_equal() {
     let desk = Desk::of(&twins);
     let standing =
         |tool: &Tool| Standing { tier: if &*tool.server == "a" { 2 } else { 1 }, ..Standing::PLAIN };
-    let decision = desk.decide_in("open a page", &Situation { preferred_server: None, standing: &standing });
+    let decision = desk.decide_with("open a page", &standing);
     assert_eq!(desk.first(&decision), "b__open_page");
 }
 
@@ -318,8 +319,7 @@ fn t1_a_fallback_comes_after_its_equal() {
 fn r5_what_the_caller_may_not_use_is_no_candidate() {
     let desk = Desk::of(DESK);
     let standing = |tool: &Tool| Standing { is_visible: &*tool.server != "obsidian", ..Standing::PLAIN };
-    let decision =
-        desk.decide_in("Search my notes for AI", &Situation { preferred_server: None, standing: &standing });
+    let decision = desk.decide_with("Search my notes for AI", &standing);
     let tools = desk.catalog.tools();
     assert!(decision.candidates.iter().all(|candidate| &*tools[candidate.position].server != "obsidian"));
 }
@@ -327,19 +327,14 @@ fn r5_what_the_caller_may_not_use_is_no_candidate() {
 #[test]
 fn r6_the_seeds_weights_are_a_profile() {
     let desk = Desk::of(DESK);
-    let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-    let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
-    let seeded = |task| {
-        let request = Request::in_words(task);
-        route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules))
-    };
+    let rules = Rules { method: Method::Seed, ..rules() };
+    let seeded = |task| decide(desk.scope(), Request::in_words(task), rules);
     assert_eq!(desk.first(&seeded("Search notes")), "obsidian__search_notes");
     assert_eq!(desk.first(&seeded("search code in a repository")), "github__search_code");
     let connected = seeded("Search notes").candidates[0].score;
     let down = |_: &Tool| Standing { is_up: false, ..Standing::PLAIN };
-    let situation = Situation { preferred_server: None, standing: &down };
-    let request = Request::in_words("Search notes");
-    let disconnected = route(&desk.index, &desk.catalog, request, &situation, (Method::Seed, rules));
+    let scope = Scope { standing: &down, ..desk.scope() };
+    let disconnected = decide(scope, Request::in_words("Search notes"), rules);
     assert!((connected - disconnected.candidates[0].score - 0.1).abs() < 1e-6);
 }
 
@@ -349,13 +344,11 @@ fn r6_the_seeds_plan_of_the_ranker_holds_with_either_weights() {
         ("obsidian", "search_notes", "Find information in notes"),
         ("github", "search_code", "Find code in repositories"),
     ]);
-    let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
     for method in [Method::Fitted(Weights::builtin()), Method::Seed] {
         let rank = |task, is_up| {
             let standing = move |_: &Tool| Standing { is_up, ..Standing::PLAIN };
-            let situation = Situation { preferred_server: None, standing: &standing };
-            let request = Request::in_words(task);
-            route(&desk.index, &desk.catalog, request, &situation, (method, rules))
+            let scope = Scope { standing: &standing, ..desk.scope() };
+            decide(scope, Request::in_words(task), Rules { method, ..rules() })
         };
         assert_eq!(desk.first(&rank("search notes", true)), "obsidian__search_notes", "{method:?}");
         assert_eq!(desk.first(&rank("search code repository", true)), "github__search_code", "{method:?}");
@@ -384,10 +377,11 @@ fn alike(desk: &Desk) -> Sense {
     Sense { tools: same.clone(), phrases: same.clone(), sentences: same }
 }
 
-const PLAIN: Situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-
 fn unclear_on(desk: &Desk, task: &str, sense: Option<&Sense>, weights: &Weights) -> Vec<usize> {
-    unclear(&desk.index, &desk.catalog, Request { task, sense, read: &[] }, &PLAIN, weights)
+    match rank(desk.scope(), Request { task, sense }, Rules { method: Method::Fitted(weights), ..rules() }) {
+        Ranked::Clear(_) => Vec::new(),
+        Ranked::Unclear(open) => open.tools().to_vec(),
+    }
 }
 
 #[test]
@@ -400,10 +394,12 @@ fn r5_what_is_unclear_is_read_and_the_reading_decides() {
     let silent = weights.without(&[Signal::Reading, Signal::ReadingShare]);
     assert_eq!(unclear_on(&desk, task, Some(&sense), &silent), [0; 0], "what does not count is not read");
 
-    let rules = Rules { confidence: 0.7, candidates: 9, reasons: Reasons::Given };
-    let decide = |read: &[(usize, f32)]| {
-        let request = Request { task, sense: Some(&sense), read };
-        route(&desk.index, &desk.catalog, request, &PLAIN, (Method::Fitted(weights), rules))
+    let rules = Rules { candidates: 9, ..rules() };
+    let decide = |fits: &[(usize, f32)]| {
+        let Ranked::Unclear(open) = rank(desk.scope(), Request { task, sense: Some(&sense) }, rules) else {
+            panic!("it was unclear above")
+        };
+        open.decide(fits)
     };
     for chosen in read.iter().take(3) {
         let fits: Vec<(usize, f32)> =
@@ -442,8 +438,7 @@ fn r6_tools_that_read_alike_are_read_once_and_fit_alike() {
         let read = unclear_on(&desk, task, Some(&sense), Weights::builtin());
         assert_eq!(read.iter().filter(|at| adds(**at)).count(), 1, "{name}: {read:?}");
         let fits: Vec<(usize, f32)> = read.iter().map(|at| (*at, *at as f32)).collect();
-        let request = Request { task, sense: Some(&sense), read: &fits };
-        let (compared, _) = compare(&desk.index, &desk.catalog, request, &PLAIN);
+        let compared = observe(desk.scope(), Request { task, sense: Some(&sense) }, &fits).tools;
         let readings: Vec<f32> = compared
             .iter()
             .filter(|(at, _)| adds(*at))

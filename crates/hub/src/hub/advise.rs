@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use toolyard_core::decide::Consult;
 use toolyard_core::fill::{Advice, Argument, Consultation, Evidence, Filling, Form, Source, Wish};
 use toolyard_core::tool::{Effect, Tool};
 
@@ -71,16 +72,13 @@ impl Hub {
 }
 
 impl Adviser {
-    /// Completes what words filled in; where the model does not help, it stays as it is.
-    pub async fn complete(
-        &mut self,
-        (tool, form): (&Tool, &Form),
-        wish: &Wish<'_>,
-        filling: Filling,
-    ) -> Filling {
-        let Some(consultation) = Consultation::about(form, wish, &filling) else { return filling };
-        let advice = self.consult(&consultation, tool).await;
-        filling.advised(form, &advice)
+    /// Says what a request says about arguments that words left open; nothing where the model does not help.
+    pub async fn advise(&mut self, tool: &Tool, consult: &Consult) -> Advice {
+        let wish = consult.wish();
+        match Consultation::about(&consult.form, &wish, &consult.filling) {
+            Some(consultation) => self.consult(&consultation, tool).await,
+            None => Advice::default(),
+        }
     }
 
     /// Finds other arguments than those that a server did not take: anew all that was found and not given. `None`

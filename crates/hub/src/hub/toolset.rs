@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+use toolyard_core::decide::{self, Needs};
 use toolyard_core::domain;
 use toolyard_core::lexicon::Action;
-use toolyard_core::plan;
-use toolyard_core::route::{Candidate, Decision};
-use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant, merged, named, needed};
-use toolyard_core::task::clauses;
+use toolyard_core::route::Decision;
+use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant, named};
 use toolyard_core::tool::{Effect, Tool};
 
 use super::Hub;
@@ -21,12 +20,6 @@ use crate::skills::{self, Skills};
 /// The hub's own tools on the surface `toolset`, which are always there.
 pub const OWN_TOOLS: [&str; 4] = ["smart_route", "activate_skill", "find_tools", "call_tool"];
 
-/// Tools that are looked at when the domains of a message are weighed.
-const LOOKED_AT: usize = 20;
-/// A message that is vaguer than this needs no tools of its own: `yes`, `the second one`, `mark it as done`.
-const VAGUE: f64 = 0.5;
-/// Requests of one message that are looked at each by itself.
-const MOST_CLAUSES: usize = 4;
 /// Supplies that are kept; there is one for each view in use.
 const MOST_SUPPLIES: usize = 32;
 /// Fields of use whose requests a browser can serve when nothing else does.
@@ -165,30 +158,27 @@ impl Hub {
 
     /// Finds out what a message is about.
     pub async fn hear(&self, snapshot: &Arc<Snapshot>, supply: &Supply, wanted: &Wanted<'_>) -> Heard {
-        let decision = self.decide(snapshot, &Wanted { candidates: Some(LOOKED_AT), ..*wanted }).await;
-        let mut parts = vec![shares(snapshot, supply, &decision)];
-        let cut = clauses(wanted.task);
-        for at in (0..cut.len()).filter(|_| cut.len() > 1).take(MOST_CLAUSES) {
-            let spoken = plan::spoken(&cut, at);
-            let part = Wanted { task: &spoken, candidates: Some(LOOKED_AT), ..*wanted };
-            parts.push(shares(snapshot, supply, &*self.decide(snapshot, &part).await));
-        }
-        let ranked = merged(parts);
-        let domains = match &supply.settings.chooser {
-            Some(chooser) => match self.chosen(chooser, &supply.registry, wanted.task).await {
+        let parts = decide::parts(wanted.task);
+        let ranking = Wanted { candidates: Some(decide::MOST_RANKED), ..*wanted };
+        let decisions = self.rank_parts(snapshot, &ranking, &parts).await;
+        let chosen = match &supply.settings.chooser {
+            Some(chooser) => Some(match self.chosen(chooser, &supply.registry, wanted.task).await {
                 Ok(chosen) => chosen,
                 Err(why) => {
                     tracing::warn!("domains are chosen by words: {why}");
                     named(&supply.registry, wanted.task)
                 }
-            },
-            None => meant(&supply.registry, wanted.task, &ranked),
+            }),
+            None => None,
         };
-        let is_clear = decision.judgement.vague < VAGUE;
-        let most = if is_clear { supply.settings.caps.max_tools } else { 0 };
-        let mut bound = needed(&supply.registry, &domains, &ranked, most);
-        if domains.is_empty() {
-            bound = with_fallback(&supply.registry, &decision, bound, |name| {
+        let most = supply.settings.caps.max_tools;
+        let domains = |ranked: &[(Arc<str>, f32)]| {
+            chosen.unwrap_or_else(|| meant(&supply.registry, wanted.task, ranked))
+        };
+        let Needs { domains, ranked, mut bound } =
+            decide::needs(&snapshot.catalog, &supply.registry, &decisions, most, domains);
+        if let (true, Some(decision)) = (domains.is_empty(), decisions.first()) {
+            bound = with_fallback(&supply.registry, decision, bound, |name| {
                 let tool = snapshot.catalog.get(name);
                 tool.and_then(|tool| snapshot.facts(tool)).and_then(|facts| facts.category)
             });
@@ -206,16 +196,6 @@ impl Hub {
 
 fn is_shown(servers: &[String], server: &str) -> bool {
     servers.is_empty() || servers.iter().any(|shown| shown == server)
-}
-
-/// Returns the tools that may be meant, each with its share of the belief.
-fn shares(snapshot: &Snapshot, supply: &Supply, decision: &Decision) -> Vec<(Arc<str>, f32)> {
-    let tools = snapshot.catalog.tools();
-    let share = |it: &Candidate| {
-        let known = supply.registry.get(tools[it.position].id.as_str())?;
-        Some((Arc::clone(&known.name), it.probability))
-    };
-    decision.candidates.iter().filter_map(share).collect()
 }
 
 /// Returns the tier that a configuration gives a tool.

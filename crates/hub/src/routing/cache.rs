@@ -146,7 +146,7 @@ mod tests {
     use toolyard_core::catalog::Catalog;
     use toolyard_core::index::Index;
     use toolyard_core::metadata::Knowledge;
-    use toolyard_core::route::{Method, Reasons, Request, Rules, Situation, Standing, Weights, route};
+    use toolyard_core::route::{Method, Reasons, Request, Rules, Scope, Weights, decide};
 
     const TTL: Duration = Duration::from_secs(60);
 
@@ -165,10 +165,9 @@ mod tests {
     fn decision() -> Arc<Decision> {
         let catalog = Catalog::default();
         let index = Index::new(&catalog, Knowledge::default());
-        let situation = Situation { preferred_server: None, standing: &|_| Standing::PLAIN };
-        let request = Request::in_words("do something");
-        let rules = Rules { confidence: 0.7, candidates: 5, reasons: Reasons::Given };
-        Arc::new(route(&index, &catalog, request, &situation, (Method::Fitted(Weights::builtin()), rules)))
+        let method = Method::Fitted(Weights::builtin());
+        let rules = Rules { method, confidence: 0.7, candidates: 5, reasons: Reasons::Given };
+        Arc::new(decide(Scope::plain(&catalog, &index), Request::in_words("do something"), rules))
     }
 
     #[test]

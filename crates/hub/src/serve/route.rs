@@ -5,26 +5,29 @@
 mod answers;
 mod confirm;
 mod definition;
-mod fill;
 mod form;
 mod input;
 mod pending;
 mod pick;
 mod reply;
 mod steps;
+mod values;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use toolyard_core::route::{Candidate, Decision, Intent, Verdict};
+use serde_json::{Map, Value};
+use toolyard_core::decide::{self, Draft, Outcome, Question};
+use toolyard_core::fill::Settled;
+use toolyard_core::route::{Decision, Intent};
 use toolyard_core::tool::{Tool, clean};
 
 use super::answer::Request;
 use super::{Reception, View, learning, park};
 use crate::caller::{Answer, Caller, Era, Wording};
 use crate::config::Stance;
-use crate::hub::{Hub, Trouble};
+use crate::hub::{Adviser, Decided, Hub, Trouble};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::{Provisional, Wanted};
@@ -33,20 +36,13 @@ use crate::seal::digest;
 pub(crate) use definition::{Length, NAME, definition};
 pub(crate) use pending::{Pending, fresh_handle};
 
-use fill::Filled;
 use form::Answered;
-use input::{Asked, Mode};
+use input::{Input, Mode};
 use pick::{Pick, pick};
 use reply::{Reply, shortened};
 
 /// How long after a new configuration a call still waits for servers that were never reached.
 const FIRST_CALL: Duration = Duration::from_secs(2);
-/// A request that is less clear than this by itself says nothing.
-const VAGUE: f64 = 0.35;
-/// Arguments tell tools apart only where words already say this much.
-const LEAST_TOLD: f64 = 0.4;
-/// A candidate that is less likely is not meant.
-const LIKELY: f32 = 0.15;
 /// Bytes of the arguments that words became, beside a result.
 const MOST_SAID: usize = 160;
 /// Servers that are named in one line.
@@ -61,11 +57,27 @@ pub(crate) async fn call(request: Request) -> Answer {
         hub.first_heard(FIRST_CALL.saturating_sub(hub.configured_for()), |it| view.shows(&it.name)).await;
         let snapshot = hub.snapshot();
         snapshot.indexed().await;
-        let asked = Asked::read(&params.object("arguments"));
+        let mut input = Input::read(&params.object("arguments"));
+        input.server = input.server.map(|wanted| configured(hub, wanted));
         let (hub, provisional) = (Arc::clone(hub), Arc::new(Provisional::default()));
         let learning = Arc::clone(&provisional);
-        let course = Course { reception, view, caller, params, asked, snapshot, provisional };
-        Ok(learning::noted(&hub, &learning, course.answer().await))
+        let call = RouteCall {
+            task: input.task.clone(),
+            conversation: conversation(&caller, input.session.as_deref()),
+            reception,
+            view,
+            caller,
+            params,
+            input,
+            snapshot,
+            provisional,
+            note: None,
+            decision: None,
+            settled: Settled::default(),
+            adviser: None,
+            has_asked: false,
+        };
+        Ok(learning::noted(&hub, &learning, call.answer().await))
     })
     .await
 }
@@ -77,6 +89,13 @@ pub(super) fn conversation(caller: &Caller, handle: Option<&str>) -> Option<Stri
         (None, Era::Session) if !caller.is_nobody() => Some(caller.principal.to_string()),
         (None, _) => None,
     }
+}
+
+/// Returns the name of the configured server that somebody means, whatever the case of its letters.
+fn configured(hub: &Hub, wanted: String) -> String {
+    let config = hub.config();
+    let known = config.servers.keys().find(|name| name.eq_ignore_ascii_case(wanted.trim()));
+    known.cloned().unwrap_or(wanted)
 }
 
 /// Whether a question waits under a handle for an answer.
@@ -96,18 +115,32 @@ pub(super) fn servers(hub: &Hub, view: &View) -> String {
 }
 
 /// One call of `smart_route` on its way.
-struct Course {
+struct RouteCall {
     reception: Arc<Reception>,
     view: View,
     caller: Arc<Caller>,
     params: Fields,
-    asked: Asked,
+    input: Input,
     snapshot: Arc<Snapshot>,
     /// Is told of decisions that were made before the tools were understood.
     provisional: Arc<Provisional>,
+    /// The conversation that it belongs to.
+    conversation: Option<String>,
+    /// The words that are routed.
+    task: String,
+    /// What is said beside the answer.
+    note: Option<String>,
+    /// How its tool was ranked.
+    decision: Option<Arc<Decision>>,
+    /// What words became, and what is still missing.
+    settled: Settled,
+    /// What may find other values when a server does not take these.
+    adviser: Option<Adviser>,
+    /// Whether a person was asked by a form which tool is meant.
+    has_asked: bool,
 }
 
-/// The tool that is meant.
+/// A call of the tool that is meant.
 struct Chosen {
     position: usize,
     confidence: f64,
@@ -116,108 +149,103 @@ struct Chosen {
     others: Vec<usize>,
 }
 
-/// What is answered besides.
-#[derive(Default)]
-struct Aside {
-    /// The words that were routed.
-    task: String,
-    note: Option<String>,
-    decision: Option<Arc<Decision>>,
-    /// The arguments that words became.
-    filled: Filled,
-}
-
-impl Course {
-    async fn answer(self) -> Box<RawValue> {
-        if let Some(why) = &self.asked.wrong_arguments {
-            return self.failed(why, 0.0, &[], &Aside::default());
+impl RouteCall {
+    async fn answer(mut self) -> Box<RawValue> {
+        if let Some(why) = self.input.wrong_arguments.take() {
+            return self.failed(&why, 0.0, &[]);
         }
-        if let Some(handle) = &self.asked.more {
-            return self.going_on(handle);
+        if let Some(handle) = self.input.more.take() {
+            return self.going_on(&handle);
         }
         if let Some(handle) = self.confirming() {
-            return self.confirmed(handle).await;
+            return self.confirmed(&handle).await;
         }
-        let question = self
-            .asked
-            .session
-            .as_deref()
-            .and_then(|handle| self.reception.pending.get(handle, &self.caller.principal));
-        let mut aside = Aside { task: self.asked.task.clone(), ..Aside::default() };
-        match (question, &self.asked.session) {
+        let waiting = |handle: &str| self.reception.pending.get(handle, &self.caller.principal);
+        match (self.input.session.as_deref().and_then(waiting), &self.input.session) {
             (Some(question), _) => match self.follow(&question) {
                 Follow::Tool(position) => {
-                    let arguments = merged(question.arguments, self.asked.arguments.clone());
                     let others = self.positions(&question.offered);
-                    let others = others.into_iter().filter(|other| *other != position).collect();
-                    let chosen = Chosen { position, confidence: 1.0, arguments, others };
-                    aside.task = question.task;
-                    return self.act(chosen, aside).await;
+                    self.input.arguments = merged(question.arguments, self.input.arguments.take());
+                    self.task = question.task;
+                    return self.choose(position, others).await;
                 }
                 Follow::Values(position) => {
                     let others = self.positions(&question.offered);
-                    let arguments = merged(question.arguments, self.asked.arguments.clone());
-                    let mut chosen = Chosen { position, confidence: 1.0, arguments, others };
-                    self.answered(&mut chosen, &question.missing);
-                    aside.task = format!("{}\n{}", question.task, self.asked.task);
-                    return self.act(chosen, aside).await;
+                    self.input.arguments = merged(question.arguments, self.input.arguments.take());
+                    self.answered(position, &question.missing);
+                    self.task = format!("{}\n{}", question.task, self.input.task);
+                    return self.choose(position, others).await;
                 }
-                Follow::Neither => return self.nothing(0.0, &aside),
-                Follow::Words(task) => aside.task = task,
+                Follow::Neither => return self.nothing(0.0),
+                Follow::Words(task) => self.task = task,
             },
             (None, Some(handle))
                 if !self.is_ours(handle)
-                    && pick(&self.asked.task, &[]) == Pick::Words
-                    && is_short(&self.asked.task) =>
+                    && pick(&self.input.task, &[]) == Pick::Words
+                    && is_short(&self.input.task) =>
             {
                 let note = "The session is not known here or has expired; say the whole task again.";
-                aside.note = Some(note.to_owned());
+                self.note = Some(note.to_owned());
             }
             (None, _) => {}
         }
-        self.route(aside).await
+        self.route().await
     }
 
     /// Decides about words, and does what was decided.
-    async fn route(&self, mut aside: Aside) -> Box<RawValue> {
-        if let Some(position) = self.visible(aside.task.trim()) {
-            let chosen = Chosen {
-                position,
-                confidence: 1.0,
-                arguments: self.asked.arguments.clone(),
-                others: Vec::new(),
-            };
-            return self.act(chosen, aside).await;
+    async fn route(&mut self) -> Box<RawValue> {
+        if self.input.mode == Mode::Candidates && self.visible(self.task.trim()).is_none() {
+            let decision = self.reception.hub.rank(&self.snapshot, &self.wanted()).await;
+            self.decision = Some(Arc::clone(&decision));
+            return self.candidates(&decision);
         }
-        if self.asked.mode != Mode::Candidates
-            && let Some(answer) = self.several(&mut aside).await
+        let outcome = self.decide(None).await;
+        if let Some(decision) = outcome.decision()
+            && let Some((server, why)) = self.unreachable(decision)
         {
-            return answer;
+            let others: Vec<usize> = self.others(decision, |tool| *tool.server != *server);
+            return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others);
         }
-        let decision = self.decide(&aside.task).await;
-        aside.decision = Some(Arc::clone(&decision));
-        if self.asked.mode == Mode::Candidates {
-            return self.candidates(&decision, &aside);
+        match outcome {
+            Outcome::Call(draft) | Outcome::Draft(draft) => self.act(draft).await,
+            Outcome::Plan(prospect) => self.planned(prospect).await,
+            Outcome::Incomplete(lack) => self.lacking(&lack),
+            Outcome::Ask(question) => self.ask(question).await,
+            Outcome::Decline(decision) => self.nothing(decision.confidence),
         }
-        if let Some((server, why)) = self.unreachable(&aside.task, &decision) {
-            let others: Vec<usize> = self.others(&decision, |tool| *tool.server != *server);
-            return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others, &aside);
-        }
-        match &decision.verdict {
-            Verdict::Act => self.act(self.first(&decision), aside).await,
-            Verdict::Ask(_) if self.is_told_by_arguments(&decision) => {
-                self.act(self.first(&decision), aside).await
+    }
+
+    /// Goes on with a tool that somebody chose.
+    async fn choose(&mut self, position: usize, others: Vec<usize>) -> Box<RawValue> {
+        match self.decide(Some(position)).await {
+            Outcome::Call(mut draft) | Outcome::Draft(mut draft) => {
+                draft.others = others.into_iter().filter(|other| *other != position).collect();
+                self.act(draft).await
             }
-            Verdict::Ask(question) => {
-                let text = question.text.clone();
-                self.ask(&text, &decision, aside).await
+            Outcome::Plan(_) | Outcome::Incomplete(_) | Outcome::Ask(_) | Outcome::Decline(_) => {
+                unreachable!("a chosen tool is drafted")
             }
-            // With nothing to compare it with, a request that says nothing is still a reason to ask.
-            Verdict::Abstain if decision.candidates.is_empty() && decision.intent.confidence < VAGUE => {
-                self.ask("What would you like to do?", &decision, aside).await
-            }
-            Verdict::Abstain => self.nothing(decision.confidence, &aside),
         }
+    }
+
+    /// Decides what the words become, for a chosen tool or for the one that they mean.
+    async fn decide(&mut self, tool: Option<usize>) -> Outcome {
+        let given = self.input.arguments.as_deref().and_then(|it| serde_json::from_str(it.get()).ok());
+        let given: Map<String, Value> = given.unwrap_or_default();
+        let previous = self.input.previous_result.as_deref().map(|text| {
+            let is_data = text.trim_start().starts_with(['{', '[']);
+            is_data.then(|| serde_json::from_str(text).ok()).flatten().unwrap_or_else(|| Value::from(text))
+        });
+        let splitting = self.input.splitting;
+        let asked =
+            decide::Asked { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
+        let Decided { outcome, adviser } =
+            self.reception.hub.decide(&self.snapshot, &self.wanted(), asked).await;
+        self.adviser = adviser;
+        if let Some(decision) = outcome.decision() {
+            self.decision = Some(Arc::clone(decision));
+        }
+        outcome
     }
 
     /// Whether a handle stands for a conversation that was begun here.
@@ -225,158 +253,105 @@ impl Course {
         conversation(&self.caller, Some(handle)).is_some_and(|key| self.reception.toolsets.knows(&key))
     }
 
-    /// The likeliest tool, with the arguments that are given.
-    fn first(&self, decision: &Decision) -> Chosen {
-        Chosen {
-            position: decision.candidates[0].position,
-            confidence: decision.confidence,
-            arguments: self.asked.arguments.clone(),
-            others: decision.candidates[1..].iter().map(|it| it.position).collect(),
-        }
-    }
-
-    /// Whether the arguments that are given belong to the likeliest tool, and to no other that may be meant.
-    fn is_told_by_arguments(&self, decision: &Decision) -> bool {
-        let given = Fields::parse(self.asked.arguments.as_deref()).unwrap_or_default();
-        let takes = |candidate: &Candidate| {
-            let tool = &self.snapshot.catalog.tools()[candidate.position];
-            given.iter().all(|(name, _)| tool.parameters.iter().any(|it| it.name == *name))
-        };
-        let mut likely = decision.candidates.iter().filter(|it| it.probability >= LIKELY);
-        let is_clear = decision.confidence >= LEAST_TOLD && decision.judgement.vague < VAGUE;
-        given.iter().next().is_some() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
-    }
-
-    async fn decide(&self, task: &str) -> Arc<Decision> {
-        let routed = self.asked.routed(task);
-        self.wanting(&routed, async |wanted| self.reception.hub.decide(&self.snapshot, &wanted).await).await
-    }
-
     /// Says what is wanted, and by whom.
-    async fn wanting<T>(&self, task: &str, then: impl AsyncFnOnce(Wanted<'_>) -> T) -> T {
-        let handle = self.asked.session.as_deref();
-        let conversation = conversation(&self.caller, handle);
-        let config = self.reception.hub.config();
-        let preferred = self.asked.server.as_deref().map(|wanted| {
-            let known = config.servers.keys().find(|name| name.eq_ignore_ascii_case(wanted.trim()));
-            known.map_or(wanted, String::as_str)
-        });
-        let servers = match &self.view {
-            View::Surface { servers, .. } => servers.as_slice(),
-            View::Transparent { .. } => &[],
-        };
-        then(Wanted {
-            task,
-            preferred_server: preferred,
-            servers,
-            conversation: conversation.as_deref(),
-            candidates: self.asked.max_results.map(|most| most.max(config.routing.max_candidates)),
+    fn wanted(&self) -> Wanted<'_> {
+        let most = self.reception.hub.config().routing.max_candidates;
+        Wanted {
+            task: &self.task,
+            preferred_server: self.input.server.as_deref(),
+            servers: match &self.view {
+                View::Surface { servers, .. } => servers.as_slice(),
+                View::Transparent { .. } => &[],
+            },
+            conversation: self.conversation.as_deref(),
+            candidates: self.input.max_results.map(|wanted| wanted.max(most)),
             provisional: Some(&self.provisional),
-        })
-        .await
-    }
-
-    /// Asks in the way that the client understands.
-    async fn ask(&self, text: &str, decision: &Arc<Decision>, aside: Aside) -> Box<RawValue> {
-        let clarification = &self.reception.hub.config().routing.clarification;
-        let offered = self.offered(decision);
-        if self.asked.mode == Mode::DryRun {
-            return self.question(text, &offered, (None, decision.confidence), &aside);
-        }
-        if !clarification.enabled {
-            return self.candidates(decision, &aside);
-        }
-        let tools = self.tools(&offered);
-        match form::put(&self.caller, text, &form::choice(&tools)).await {
-            Answered::With(content) => {
-                let picked = content.text("choice").and_then(|id| self.visible(&id));
-                let details = form::details(&content);
-                if let Some(position) = picked.filter(|position| offered.contains(position)) {
-                    let others = offered.into_iter().filter(|it| *it != position).collect();
-                    let arguments = self.asked.arguments.clone();
-                    return self.act(Chosen { position, confidence: 1.0, arguments, others }, aside).await;
-                }
-                match details {
-                    Some(details) => self.retold(&details, aside).await,
-                    None => self.question(text, &offered, (Some(&aside.task), decision.confidence), &aside),
-                }
-            }
-            Answered::Declined | Answered::Not => {
-                self.question(text, &offered, (Some(&aside.task), decision.confidence), &aside)
-            }
         }
     }
 
-    /// Routes what a person said in other words. Who was asked once is not asked by a form again.
-    async fn retold(&self, details: &str, mut aside: Aside) -> Box<RawValue> {
-        aside.task = format!("{} {details}", aside.task);
-        let decision = self.decide(&aside.task).await;
-        aside.decision = Some(Arc::clone(&decision));
+    /// Asks which tool is meant, in the way that the client understands. Who was asked once by a form is not asked so
+    /// again.
+    async fn ask(&mut self, question: Question) -> Box<RawValue> {
+        let Question { text, step, decision, confidence, .. } = question;
         let offered = self.offered(&decision);
-        match &decision.verdict {
-            Verdict::Act => {
-                let position = decision.candidates[0].position;
-                let others = offered.into_iter().filter(|it| *it != position).collect();
-                let arguments = self.asked.arguments.clone();
-                self.act(Chosen { position, confidence: decision.confidence, arguments, others }, aside).await
-            }
-            Verdict::Ask(question) => {
-                self.question(&question.text, &offered, (Some(&aside.task), decision.confidence), &aside)
-            }
-            Verdict::Abstain => self.nothing(decision.confidence, &aside),
+        if self.input.mode == Mode::DryRun || step.is_some() {
+            return self.question(&text, &offered, None, confidence);
         }
+        if !self.reception.hub.config().routing.clarification.enabled {
+            return self.candidates(&decision);
+        }
+        let answered = match std::mem::replace(&mut self.has_asked, true) {
+            false => form::put(&self.caller, &text, &form::choice(&self.tools(&offered))).await,
+            true => Answered::Not,
+        };
+        if let Answered::With(content) = answered {
+            let picked = content.text("choice").and_then(|id| self.visible(&id));
+            if let Some(position) = picked.filter(|position| offered.contains(position)) {
+                return self.choose(position, offered).await;
+            }
+            if let Some(details) = form::details(&content) {
+                self.task = format!("{} {details}", self.task);
+                return Box::pin(self.route()).await;
+            }
+        }
+        self.question(&text, &offered, Some(&self.task), confidence)
     }
 
     /// Does what is meant, unless something is missing or has to be confirmed first.
-    async fn act(&self, mut chosen: Chosen, aside: Aside) -> Box<RawValue> {
-        let filled = self.fill(&mut chosen, &aside).await;
-        if self.asked.mode != Mode::Run {
-            return self.forecast(&chosen, &filled, &aside);
+    async fn act(&mut self, draft: Draft) -> Box<RawValue> {
+        let Draft { position, confidence, settled, others, .. } = draft;
+        let arguments = self.input.arguments.clone();
+        let mut chosen = Chosen { position, confidence, arguments, others };
+        chosen.put(&settled.found);
+        self.settled = settled;
+        if self.input.mode != Mode::Run {
+            return self.forecast(&chosen);
         }
-        if !filled.settled.missing.is_empty() {
-            return self.complete(chosen, filled, aside).await;
+        if !self.settled.missing.is_empty() {
+            return self.complete(chosen).await;
         }
-        self.go(chosen, filled, aside).await
+        self.go(chosen).await
     }
 
     /// Makes a call that has all its arguments, unless it has to be confirmed first.
-    async fn go(&self, chosen: Chosen, filled: Filled, mut aside: Aside) -> Box<RawValue> {
+    async fn go(&mut self, chosen: Chosen) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
-        let wish = Intent::of(&aside.task);
-        let ruling = self.reception.hub.judge(&self.snapshot, tool, chosen.arguments.as_deref(), Some(&wish));
-        aside.filled = filled;
+        let intent = Intent::of(&self.task);
+        let ruling =
+            self.reception.hub.judge(&self.snapshot, tool, chosen.arguments.as_deref(), Some(&intent));
         match ruling.stance {
-            Stance::Ask => self.with_consent(chosen, &ruling.reason(tool), aside).await,
+            Stance::Ask => {
+                let reason = ruling.reason(tool);
+                self.with_consent(chosen, &reason).await
+            }
             // What is denied is refused on the way, with the rule that does it.
-            Stance::Allow | Stance::Deny => self.run(&chosen, &aside).await,
+            Stance::Allow | Stance::Deny => self.run(chosen).await,
         }
     }
 
     /// Asks before something is done that has to be confirmed.
-    async fn with_consent(&self, chosen: Chosen, reason: &str, aside: Aside) -> Box<RawValue> {
+    async fn with_consent(&mut self, chosen: Chosen, reason: &str) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let arguments = input::or_empty(chosen.arguments.clone());
         let shown = shortened(&clean(arguments.get()), 300);
         let text = format!("{} with {shown}? {reason}", reply::purpose(tool));
         match form::put(&self.caller, &text, &form::consent()).await {
-            Answered::With(content) if content.read("confirm") == Some(true) => {
-                self.run(&chosen, &aside).await
-            }
+            Answered::With(content) if content.read("confirm") == Some(true) => self.run(chosen).await,
             Answered::With(_) | Answered::Declined => {
                 let mut reply = Reply::new(&[], chosen.confidence);
                 reply.set("needsClarification", &false);
                 reply.say(&format!("Not confirmed: {} was not run.", tool.id.as_str()));
-                self.close(reply, &aside)
+                self.close(reply)
             }
-            Answered::Not => self.unconfirmed(&chosen, &text, &aside),
+            Answered::Not => self.unconfirmed(&chosen, &text),
         }
     }
 
     /// Answers with the handle that confirms a call.
-    fn unconfirmed(&self, chosen: &Chosen, text: &str, aside: &Aside) -> Box<RawValue> {
+    fn unconfirmed(&self, chosen: &Chosen, text: &str) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let arguments = input::or_empty(chosen.arguments.clone());
-        let handle = self.offer(tool, &arguments, &aside.task);
+        let handle = self.offer(tool, &arguments, &self.task);
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
         reply.set("needsClarification", &true);
@@ -385,40 +360,41 @@ impl Course {
         reply.set("arguments", &arguments);
         reply.set("confirm", &handle);
         reply.say(text);
-        reply.say(&format!(
-            "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\"}}."
-        ));
-        self.close(reply, aside)
+        reply.say(&how_to_confirm(&handle));
+        self.close(reply)
     }
 
     /// Runs a call that was confirmed, or asks again.
-    async fn confirmed(&self, handle: &str) -> Box<RawValue> {
-        let hub = &self.reception.hub;
-        let mut aside = Aside { task: self.asked.task.clone(), ..Aside::default() };
-        if let Some(answer) = self.confirmed_run(handle, &aside).await {
+    async fn confirmed(&mut self, handle: &str) -> Box<RawValue> {
+        if let Some(answer) = self.confirmed_run(handle).await {
             return answer;
         }
-        let Some(position) = confirm::tool(hub, handle).and_then(|id| self.visible(&id)) else {
-            aside.note = Some(confirm::Void::Unknown.words().to_owned());
-            return self.route(aside).await;
+        let Some(position) = confirm::tool(&self.reception.hub, handle).and_then(|id| self.visible(&id))
+        else {
+            self.note = Some(confirm::Void::Unknown.words().to_owned());
+            return self.route().await;
         };
         let tool = &self.snapshot.catalog.tools()[position];
         let arguments = self.confirmed_arguments(handle);
+        let spent = |hub: &Hub| confirm::spend(hub, handle, &self.caller.principal, (tool, &arguments));
+        let void = match self.input.mode {
+            Mode::Run => spent(&self.reception.hub).err(),
+            Mode::Candidates | Mode::DryRun => None,
+        };
         let chosen =
             Chosen { position, confidence: 1.0, arguments: Some(arguments.clone()), others: Vec::new() };
-        if self.asked.mode != Mode::Run {
-            return self.forecast(&chosen, &Filled::default(), &aside);
-        }
-        match confirm::spend(hub, handle, &self.caller.principal, (tool, &arguments)) {
-            Ok(()) => self.run(&chosen, &aside).await,
-            Err(void) => {
-                aside.note = Some(void.words().to_owned());
-                self.act(chosen, aside).await
+        match (self.input.mode, void) {
+            (Mode::Candidates | Mode::DryRun, _) => self.forecast(&chosen),
+            (Mode::Run, None) => self.run(chosen).await,
+            (Mode::Run, Some(void)) => {
+                self.note = Some(void.words().to_owned());
+                self.input.arguments = Some(arguments);
+                self.choose(position, Vec::new()).await
             }
         }
     }
 
-    async fn run(&self, chosen: &Chosen, aside: &Aside) -> Box<RawValue> {
+    async fn run(&mut self, chosen: Chosen) -> Box<RawValue> {
         let (hub, tool) = (&self.reception.hub, &self.snapshot.catalog.tools()[chosen.position]);
         let mut params = self.params.clone();
         params.retain(|key| key == "_meta");
@@ -426,59 +402,68 @@ impl Course {
         // What the server asks meanwhile is asked within this call, whatever the era of the client.
         let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
         let outcome = hub.attempt(&self.snapshot, tool, params, &caller).await;
-        let told = match &outcome {
+        let answered = match &outcome {
             Ok(result) => Some(Ok(&**result)),
             Err(Trouble::Refused(error)) => Some(Err(error)),
             Err(Trouble::Denied(_) | Trouble::Held(_) | Trouble::Failed(_)) => None,
         };
-        if let Some(refusal) = told.and_then(|told| hub.refusal(&self.snapshot, tool, told))
-            && let Some((chosen, filled)) = self.amended(chosen, aside, &refusal).await
+        if let Some(refusal) = answered.and_then(|answered| hub.refusal(&self.snapshot, tool, answered))
+            && let Some(amended) = self.amended(&chosen, &refusal).await
         {
-            let Aside { task, note, decision, .. } = aside;
-            let (task, note, decision) = (task.clone(), note.clone(), decision.clone());
             // It is another call, so it is judged and confirmed like any other.
-            let again = self.go(chosen, filled, Aside { task, note, decision, ..Aside::default() });
-            return Box::pin(again).await;
+            return Box::pin(self.go(amended)).await;
         }
         match outcome {
-            Ok(result) => {
-                if let Some(conversation) = conversation(&self.caller, self.asked.session.as_deref()) {
-                    hub.note_use(&conversation, tool.id.as_str());
-                }
-                let mut reply = Reply::new(&[tool.id.as_str()], chosen.confidence);
-                reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
-                reply.set("needsClarification", &false);
-                let with = match aside.filled.settled.found.is_empty() {
-                    true => String::new(),
-                    false => format!(
-                        " with {}",
-                        shortened(input::or_empty(chosen.arguments.clone()).get(), MOST_SAID)
-                    ),
-                };
-                reply.say(&format!("[{}, confidence {:.2}]{with}", tool.id.as_str(), chosen.confidence));
-                if let Some(hint) = unused(tool, chosen) {
-                    reply.say(&hint);
-                }
-                self.fit(&mut reply, result);
-                self.close(reply, aside)
-            }
-            Err(trouble) => {
-                let mut others: Vec<usize> = chosen.others.clone();
-                others.retain(|other| self.snapshot.catalog.tools()[*other].server != tool.server);
-                if others.is_empty() {
-                    let similar = hub.similar(&self.snapshot, tool);
-                    others = similar.iter().filter_map(|it| self.visible(it.id.as_str())).collect();
-                }
-                let why = match &trouble {
-                    Trouble::Denied(error) | Trouble::Refused(error) => error.message.clone(),
-                    Trouble::Held(why) => why.clone(),
-                    Trouble::Failed(failure) => failure.to_string(),
-                };
-                let why = format!("{}: {why}", tool.id.as_str());
-                self.failed(&why, chosen.confidence, &others, aside)
-            }
+            Ok(result) => self.ran(&chosen, result),
+            Err(trouble) => self.troubled(&chosen, &trouble),
         }
     }
+
+    /// Answers with the result of a call.
+    fn ran(&self, chosen: &Chosen, result: Box<RawValue>) -> Box<RawValue> {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        if let Some(conversation) = &self.conversation {
+            self.reception.hub.note_use(conversation, tool.id.as_str());
+        }
+        let mut reply = Reply::new(&[tool.id.as_str()], chosen.confidence);
+        reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
+        reply.set("needsClarification", &false);
+        let arguments = input::or_empty(chosen.arguments.clone());
+        let with = match self.settled.found.is_empty() {
+            true => String::new(),
+            false => format!(" with {}", shortened(arguments.get(), MOST_SAID)),
+        };
+        reply.say(&format!("[{}, confidence {:.2}]{with}", tool.id.as_str(), chosen.confidence));
+        if let Some(hint) = unused(tool, chosen) {
+            reply.say(&hint);
+        }
+        self.fit(&mut reply, result);
+        self.close(reply)
+    }
+
+    /// Says why a call did not work, and which tools of other servers may do instead.
+    fn troubled(&self, chosen: &Chosen, trouble: &Trouble) -> Box<RawValue> {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        let mut others: Vec<usize> = chosen.others.clone();
+        others.retain(|other| self.snapshot.catalog.tools()[*other].server != tool.server);
+        if others.is_empty() {
+            let similar = self.reception.hub.similar(&self.snapshot, tool);
+            others = similar.iter().filter_map(|it| self.visible(it.id.as_str())).collect();
+        }
+        let why = match trouble {
+            Trouble::Denied(error) | Trouble::Refused(error) => error.message.clone(),
+            Trouble::Held(why) => why.clone(),
+            Trouble::Failed(failure) => failure.to_string(),
+        };
+        self.failed(&format!("{}: {why}", tool.id.as_str()), chosen.confidence, &others)
+    }
+}
+
+/// Says how something is confirmed.
+fn how_to_confirm(handle: &str) -> String {
+    format!(
+        "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\"}}."
+    )
 }
 
 /// Says what a tool would take, where it ran without any of it: words of the task may belong there.

@@ -342,7 +342,7 @@ pub(crate) async fn found<'s>(
     let is_filtered =
         server.is_some() || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty());
     let most = if is_filtered { 500 } else { limit };
-    let ranked = request.reception.hub.find(snapshot, (&query, most), provisional).await;
+    let ranked = request.reception.hub.find(snapshot, &query, most, provisional).await;
     let ranked = ranked.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
     Some(ranked.filter(|tool| fits(tool)).take(limit).collect())
 }

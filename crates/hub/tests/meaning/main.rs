@@ -70,7 +70,7 @@ fn folder_model(folder: &Path) -> String {
 }
 
 async fn decide(hub: &Hub, task: &str) -> Decision {
-    Decision::clone(&*hub.decide(&hub.snapshot(), &Wanted::plain(task)).await)
+    Decision::clone(&*hub.rank(&hub.snapshot(), &Wanted::plain(task)).await)
 }
 
 /// Whether meaning had a part in a decision.
@@ -108,10 +108,10 @@ async fn r13_the_first_route_waits_until_tools_are_read() {
     let hub = yard.hub(&tiny()).await;
     let provisional = Provisional::default();
     let wanted = Wanted { provisional: Some(&provisional), ..Wanted::plain("what time is it") };
-    let first = hub.decide(&hub.snapshot(), &wanted).await;
+    let first = hub.rank(&hub.snapshot(), &wanted).await;
     assert!(has_sense(&first) && !provisional.is_noted());
     hub.understand(&hub.snapshot(), PATIENCE).await;
-    let again = hub.decide(&hub.snapshot(), &wanted).await;
+    let again = hub.rank(&hub.snapshot(), &wanted).await;
     assert!(Arc::ptr_eq(&first, &again), "it is remembered");
 }
 
@@ -127,7 +127,7 @@ async fn r13_what_is_decided_before_tools_are_read_is_not_remembered() {
     let is_provisional = async || {
         let provisional = Provisional::default();
         let wanted = Wanted { provisional: Some(&provisional), ..Wanted::plain("what time is it") };
-        assert!(!hub.decide(&hub.snapshot(), &wanted).await.candidates.is_empty());
+        assert!(!hub.rank(&hub.snapshot(), &wanted).await.candidates.is_empty());
         provisional.is_noted()
     };
     assert!(is_provisional().await);
@@ -166,7 +166,7 @@ async fn r13_new_tools_are_read_before_the_next_route() {
     hub.learn(|_| true, |_| {}).await;
     let snapshot = hub.snapshot();
     let wanted = Wanted { candidates: Some(50), ..Wanted::plain("zebra") };
-    let decision = hub.decide(&snapshot, &wanted).await;
+    let decision = hub.rank(&snapshot, &wanted).await;
     let sensed = |server: &str| {
         let mut own = decision.candidates.iter();
         own.any(|it| {
@@ -277,7 +277,7 @@ async fn r14_the_similarity_threshold_is_a_share_of_the_nearest_tool() {
         let hub = yard.hub(&search.to_string()).await;
         hub.understand(&hub.snapshot(), PATIENCE).await;
         let wanted = Wanted { candidates: Some(50), ..Wanted::plain("what time is it in Tokyo") };
-        let decision = hub.decide(&hub.snapshot(), &wanted).await;
+        let decision = hub.rank(&hub.snapshot(), &wanted).await;
         let near = [Signal::Sense as usize, Signal::PhraseSense as usize];
         decision.candidates.iter().filter(|it| near.iter().any(|at| it.signals[*at] != 0.0)).count()
     };

@@ -9,9 +9,12 @@ use crate::tool::words::words;
 const PLAIN: [&str; 12] =
     ["all", "recent", "latest", "by", "with", "to", "from", "in", "for", "and", "api", "current"];
 
+/// Bytes of a step's name, which leave room for a number behind it.
+const MOST_BYTES: usize = 50;
+
 /// Names a step after the last noun of its tool, as the request writes it: one commit is a `commit`.
 pub(super) fn name(duty: &Duty<'_>, steps: &[Step]) -> String {
-    let own: Vec<String> = words(&duty.tool.name).map(str::to_lowercase).collect();
+    let own: Vec<String> = words(&duty.tool.name).map(str::to_lowercase).filter(|it| is_name(it)).collect();
     let is_verb = |word: &str| Lexicon::builtin().verb(word).is_some();
     let server: Vec<String> = words(&duty.tool.server).map(str::to_lowercase).collect();
     let is_noun = |word: &&String| {
@@ -26,6 +29,13 @@ pub(super) fn name(duty: &Duty<'_>, steps: &[Step]) -> String {
         return said;
     }
     (2..).map(|number| format!("{said}{number}")).find(|name| !is_taken(name)).unwrap_or(said)
+}
+
+/// Whether a word can be the name of a step: `3d` and `größe` cannot.
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && word.len() <= MOST_BYTES
 }
 
 /// Finds a word of a request that is a form of a noun.

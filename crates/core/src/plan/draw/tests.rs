@@ -103,6 +103,28 @@ fn r9_a_found_note_is_given_to_the_next_step() {
 }
 
 #[test]
+fn r9_a_step_has_a_name_whatever_its_tool_is_called() {
+    for (tool, name) in [("get_3d", "get"), ("3d", "result"), ("größe_上", "result"), ("read_note", "note")]
+    {
+        let catalog = desk();
+        let tool = Tool { name: tool.to_owned(), ..catalog.tools()[0].clone() };
+        let clause = &clauses("read it")[0];
+        let form = Form::of(&tool);
+        let duty = Duty {
+            clause,
+            tool: &tool,
+            form: &form,
+            action: Action::Read,
+            effect: Effect::Read,
+            filling: Filling::default(),
+            estimate_ms: 1,
+            inverse: None,
+        };
+        assert_eq!(name::name(&duty, &[]), name);
+    }
+}
+
+#[test]
 fn r9_each_of_what_was_found_is_gone_through() {
     let plan = drawn(
         "Find notes about AI and then read each of them",

@@ -2,46 +2,44 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
-use toolyard_core::fill::Form;
 use toolyard_core::route::{Decision, Verdict};
 use toolyard_core::tool::Tool;
 
-use super::fill::{self, Filled};
 use super::pending::Question;
 use super::pick::{Pick, pick};
 use super::reply::{self, Reply, rounded, shortened};
-use super::{Aside, Chosen, Course, Follow, input, servers};
-use crate::jsonrpc::{Fields, raw};
+use super::{Chosen, Follow, RouteCall, input, servers, values};
+use crate::jsonrpc::raw;
 use crate::serve::tools::one_line;
 use crate::upstream::State;
 
 /// A tool that is meant, with the arguments it has and the names of those it has not.
 type Open<'a> = (&'a str, Option<Box<RawValue>>, Vec<String>);
 
-impl Course {
+impl RouteCall {
     /// Reads an answer to a question that was put before.
     pub(super) fn follow(&self, question: &Question) -> Follow {
         let offered = self.positions(&question.offered);
         let chosen = question.chosen.as_deref().and_then(|id| self.visible(id));
         // Who knows the name of a tool may answer with one that was not offered.
-        if let Some(position) = self.visible(self.asked.task.trim()) {
+        if let Some(position) = self.visible(self.input.task.trim()) {
             return Follow::Tool(position);
         }
-        match (pick(&self.asked.task, &self.tools(&offered)), chosen) {
+        match (pick(&self.input.task, &self.tools(&offered)), chosen) {
             (Pick::Tool(at), _) => Follow::Tool(offered[at]),
             // The tool was clear and its arguments are here now.
-            (_, Some(chosen)) if self.asked.arguments.is_some() => Follow::Tool(chosen),
+            (_, Some(chosen)) if self.input.arguments.is_some() => Follow::Tool(chosen),
             (Pick::Neither, _) => Follow::Neither,
             // Only values were asked for, so words are values.
             (Pick::Words, Some(chosen))
-                if !matches!(self.asked.task.trim(), "")
-                    && self.asked.task.trim() != question.task.trim() =>
+                if !matches!(self.input.task.trim(), "")
+                    && self.input.task.trim() != question.task.trim() =>
             {
                 Follow::Values(chosen)
             }
-            (Pick::Words, _) => match self.asked.task.trim() {
+            (Pick::Words, _) => match self.input.task.trim() {
                 "" => Follow::Words(question.task.clone()),
                 said if said == question.task.trim() => Follow::Words(question.task.clone()),
                 said => Follow::Words(format!("{} {said}", question.task)),
@@ -54,11 +52,11 @@ impl Course {
         &self,
         text: &str,
         offered: &[usize],
-        (task, confidence): (Option<&str>, f64),
-        aside: &Aside,
+        task: Option<&str>,
+        confidence: f64,
     ) -> Box<RawValue> {
         let tools = self.tools(offered);
-        let reasons = aside.decision.as_deref();
+        let reasons = self.decision.as_deref();
         let explains = self.reception.hub.config().routing.clarification.explain_reasoning;
         let mut reply = Reply::new(&[], confidence);
         reply.set("alternatives", &reply::offer(&self.snapshot, offered, reasons.filter(|_| explains)));
@@ -72,16 +70,16 @@ impl Course {
                 "Answer with smart_route {{\"task\": \"1\", \"context\": {{\"session\": \"{handle}\"}}}}, a name, or other words."
             ));
         }
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Answers with the schema of a tool whose arguments are missing, and a handle for the answer.
-    pub(super) fn incomplete(&self, chosen: Chosen, filled: &Filled, aside: &Aside) -> Box<RawValue> {
+    pub(super) fn incomplete(&self, chosen: Chosen) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let id = tool.id.as_str();
-        let text = fill::question(tool, filled);
+        let text = values::question(tool, &self.settled);
         let offered: Vec<usize> = chosen.others.iter().copied().take(self.shown()).collect();
-        let missing = filled.missing_names();
+        let missing = self.missing_names();
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&offered));
         reply.set("needsClarification", &true);
@@ -91,34 +89,19 @@ impl Course {
         if let Some(known) = &chosen.arguments {
             reply.set("arguments", known);
         }
-        if self.asked.explains && !filled.settled.found.is_empty() {
-            reply.set("argumentSources", &filled.sources());
+        if self.input.explains && !self.settled.found.is_empty() {
+            reply.set("argumentSources", &self.sources());
         }
         reply.set("inputSchema", &reply::schema(tool));
         let names = missing.iter().map(|&name| name.to_owned()).collect();
-        let handle = self.put(&aside.task, &offered, Some((id, chosen.arguments, names)));
+        let handle = self.put(&self.task, &offered, Some((id, chosen.arguments, names)));
         reply.set("session", &handle);
         reply.say(&format!("{text} {}", one_line(tool)));
         reply.say(&format!("Input schema: {}", reply::schema(tool).get()));
         reply.say(&format!(
             "Call smart_route with the same task and context {{\"session\": \"{handle}\", \"arguments\": {{…}}}}, or {id} itself."
         ));
-        self.close(reply, aside)
-    }
-
-    /// Takes an answer in words as the one value that was missing, where it fits.
-    pub(super) fn answered(&self, chosen: &mut Chosen, missing: &[String]) {
-        let ([only], said) = (missing, self.asked.task.trim()) else { return };
-        let form = Form::of(&self.snapshot.catalog.tools()[chosen.position]);
-        let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
-        let forms = [json!(said), serde_json::from_str(said).unwrap_or_default()];
-        let fits = |value: &Value| {
-            form.has(only) && form.admits_part(&[(only.clone(), value.clone())].into_iter().collect())
-        };
-        if let Some(value) = forms.iter().find(|value| fits(value) && whole.get(only).is_none()) {
-            whole.set(only, raw(value));
-            chosen.arguments = Some(raw(&whole));
-        }
+        self.close(reply)
     }
 
     /// Keeps a question until it is answered; returns its handle.
@@ -127,7 +110,7 @@ impl Course {
             .map_or_else(Default::default, |(id, arguments, missing)| {
                 (Some(id.to_owned()), arguments, missing)
             });
-        let arguments = arguments.or_else(|| self.asked.arguments.clone());
+        let arguments = arguments.or_else(|| self.input.arguments.clone());
         let offered = self.tools(offered).iter().map(|tool| tool.id.as_str().to_owned()).collect();
         let question = Question {
             principal: self.caller.principal.to_string(),
@@ -137,17 +120,17 @@ impl Course {
             arguments,
             missing,
         };
-        self.reception.pending.put(self.asked.session.as_deref(), question, |handle| self.is_ours(handle))
+        self.reception.pending.put(self.input.session.as_deref(), question, |handle| self.is_ours(handle))
     }
 
     /// Says that no tool fits.
-    pub(super) fn nothing(&self, confidence: f64, aside: &Aside) -> Box<RawValue> {
+    pub(super) fn nothing(&self, confidence: f64) -> Box<RawValue> {
         let mut reply = Reply::new(&[], confidence);
         reply.set("alternatives", &json!([]));
         reply.set("needsClarification", &false);
         let servers = servers(&self.reception.hub, &self.view);
         reply.say(&format!("No tool here fits this. Configured servers: {servers}."));
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Takes a result over as far as it fits, with a handle for the rest.
@@ -166,7 +149,7 @@ impl Course {
         let page = self.reception.remainders.page(handle, budget, &self.caller.principal);
         let Some(page) = page else {
             let why = "this result is not kept here, or its time is over; say the task again";
-            return self.failed(why, 0.0, &[], &Aside::default());
+            return self.failed(why, 0.0, &[]);
         };
         let mut reply = Reply::new(&[], 1.0);
         reply.set("alternatives", &json!([]));
@@ -176,17 +159,11 @@ impl Course {
         if let Some(rest) = &page.rest {
             reply.goes_on(rest);
         }
-        self.close(reply, &Aside::default())
+        self.close(reply)
     }
 
     /// Says why something did not work, and what may work instead.
-    pub(super) fn failed(
-        &self,
-        why: &str,
-        confidence: f64,
-        others: &[usize],
-        aside: &Aside,
-    ) -> Box<RawValue> {
+    pub(super) fn failed(&self, why: &str, confidence: f64, others: &[usize]) -> Box<RawValue> {
         let mut reply = Reply::new(&[], confidence);
         let others: Vec<&Tool> = self.tools(others).into_iter().take(self.shown().max(1)).collect();
         reply.alternatives(others.iter().copied());
@@ -197,12 +174,12 @@ impl Course {
             let names: Vec<&str> = others.iter().map(|tool| tool.id.as_str()).collect();
             reply.say(&format!("Tools of other servers that may do instead: {}", names.join(", ")));
         }
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Answers with the tools that may be meant and their schemas.
-    pub(super) fn candidates(&self, decision: &Decision, aside: &Aside) -> Box<RawValue> {
-        let most = self.asked.max_results.unwrap_or(decision.candidates.len());
+    pub(super) fn candidates(&self, decision: &Decision) -> Box<RawValue> {
+        let most = self.input.max_results.unwrap_or(decision.candidates.len());
         let shown = &decision.candidates[..most.min(decision.candidates.len())];
         let tool = |position: usize| &self.snapshot.catalog.tools()[position];
         let entries: Vec<Box<RawValue>> =
@@ -214,25 +191,25 @@ impl Course {
         let lines: Vec<String> = shown.iter().map(|it| one_line(tool(it.position))).collect();
         reply.say(if lines.is_empty() { "No tool fits." } else { "Nothing was run. Candidates:" });
         lines.iter().for_each(|line| reply.say(line));
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Says what would be done.
-    pub(super) fn forecast(&self, chosen: &Chosen, filled: &Filled, aside: &Aside) -> Box<RawValue> {
+    pub(super) fn forecast(&self, chosen: &Chosen) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
-        reply.set("needsClarification", &!filled.settled.missing.is_empty());
+        reply.set("needsClarification", &!self.settled.missing.is_empty());
         reply.set("tool", &tool.id.as_str());
         reply.set("effect", &self.snapshot.index().knowledge.of(chosen.position).effect);
         let arguments = input::or_empty(chosen.arguments.clone());
         reply.set("arguments", &arguments);
-        if !filled.settled.found.is_empty() {
-            reply.set("argumentSources", &filled.sources());
+        if !self.settled.found.is_empty() {
+            reply.set("argumentSources", &self.sources());
         }
-        if !filled.settled.missing.is_empty() {
-            reply.set("missing", &filled.missing_names());
-            reply.set("clarificationQuestion", &fill::question(tool, filled));
+        if !self.settled.missing.is_empty() {
+            reply.set("missing", &self.missing_names());
+            reply.set("clarificationQuestion", &values::question(tool, &self.settled));
         }
         reply.say(&format!(
             "Would run {} with {} (confidence {:.2}). Nothing was run.",
@@ -240,19 +217,19 @@ impl Course {
             shortened(arguments.get(), 300),
             rounded(chosen.confidence)
         ));
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Adds what is said besides, and ends the answer.
-    pub(super) fn close(&self, mut reply: Reply, aside: &Aside) -> Box<RawValue> {
-        if let Some(note) = &aside.note {
+    pub(super) fn close(&self, mut reply: Reply) -> Box<RawValue> {
+        if let Some(note) = &self.note {
             reply.set("note", note);
             reply.say(note);
         }
-        if self.asked.explains && !aside.filled.settled.found.is_empty() {
-            reply.set("argumentSources", &aside.filled.sources());
+        if self.input.explains && !self.settled.found.is_empty() {
+            reply.set("argumentSources", &self.sources());
         }
-        if let Some(decision) = aside.decision.as_deref().filter(|_| self.asked.explains) {
+        if let Some(decision) = self.decision.as_deref().filter(|_| self.input.explains) {
             reply.set("explanation", &reply::explanation(&self.snapshot, decision));
             if let Some(first) = decision.candidates.first() {
                 reply.say(&format!("Why: {}.", first.reasons.join("; ")));
@@ -284,7 +261,7 @@ impl Course {
 
     /// How many alternatives are shown.
     pub(super) fn shown(&self) -> usize {
-        self.asked.max_results.unwrap_or(self.reception.hub.config().routing.clarification.show_alternatives)
+        self.input.max_results.unwrap_or(self.reception.hub.config().routing.clarification.show_alternatives)
     }
 
     pub(super) fn sees(&self, tool: &Tool) -> bool {
@@ -306,14 +283,15 @@ impl Course {
 
     /// A server that is asked for by name and of which nothing is known because it does not work. Servers
     /// are called `time` and `notes`, so a tool that is meant and has the word itself goes first.
-    pub(super) fn unreachable(&self, task: &str, decision: &Decision) -> Option<(Arc<str>, String)> {
+    pub(super) fn unreachable(&self, decision: &Decision) -> Option<(Arc<str>, String)> {
         let meant = decision.candidates.first().filter(|_| decision.verdict == Verdict::Act);
         let meant = meant.map(|it| &self.snapshot.catalog.tools()[it.position]);
         let own = meant.map(|tool| format!("{} {}", tool.id.as_str(), tool.description).to_lowercase());
         let is_named = |server: &str| {
-            let is_wanted = self.asked.server.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(server));
+            let is_wanted = self.input.server.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(server));
             let is_explained = own.as_ref().is_some_and(|own| own.contains(&server.to_lowercase()));
-            let mut words = task.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).take(1000);
+            let mut words =
+                self.task.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).take(1000);
             is_wanted || (!is_explained && words.any(|word| word.eq_ignore_ascii_case(server)))
         };
         let hub = &self.reception.hub;

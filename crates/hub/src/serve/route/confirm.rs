@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use toolyard_core::tool::Tool;
 
-use super::Course;
+use super::RouteCall;
 use super::input::or_empty;
 use super::pending::Question;
 use super::pick::agrees;
@@ -43,7 +43,7 @@ impl Void {
     }
 }
 
-impl Course {
+impl RouteCall {
     /// Makes the handle with which a call can be confirmed, and keeps what it is for.
     pub(super) fn offer(&self, tool: &Tool, arguments: &RawValue, task: &str) -> String {
         let principal = &self.caller.principal;
@@ -60,15 +60,15 @@ impl Course {
     }
 
     /// Returns the handle by which this call confirms another: it is named as one, or it is answered with a yes.
-    pub(super) fn confirming(&self) -> Option<&str> {
+    pub(super) fn confirming(&self) -> Option<String> {
         let is_confirmation = |handle: &&str| tool(&self.reception.hub, handle).is_some();
-        let agreed = self.asked.session.as_deref().filter(|_| agrees(&self.asked.task));
-        self.asked.confirm.as_deref().or_else(|| agreed.filter(is_confirmation))
+        let agreed = self.input.session.as_deref().filter(|_| agrees(&self.input.task));
+        self.input.confirm.as_deref().or_else(|| agreed.filter(is_confirmation)).map(str::to_owned)
     }
 
     /// Returns the arguments of a call that is confirmed: those that are given, or those that the handle is for.
     pub(super) fn confirmed_arguments(&self, handle: &str) -> Box<RawValue> {
-        let given = self.asked.arguments.clone();
+        let given = self.input.arguments.clone();
         let given = given.filter(|given| !Fields::parse(Some(given)).is_ok_and(|given| given.is_empty()));
         let kept = || self.reception.pending.get(handle, &self.caller.principal)?.arguments;
         or_empty(given.or_else(kept))

@@ -3,25 +3,23 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolyard_core::hazard::repeated_key;
+use toolyard_core::plan::Splitting;
 
 use crate::jsonrpc::{Fields, raw, said_twice};
 
 /// Results that can be asked for.
 const MOST_RESULTS: usize = 20;
-/// How much of an earlier result may say what a word such as `it` stands for.
-const PREVIOUS_CHARS: usize = 200;
 /// Members of the context that are also read beside it.
 const CONTEXT: [&str; 4] = ["arguments", "session", "confirm", "more"];
-/// Words of a task that are looked at one by one.
-const MOST_WORDS: usize = 1000;
 
 /// One call of `smart_route`.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct Input {
     pub(super) task: String,
     pub(super) previous_result: Option<String>,
     pub(super) server: Option<String>,
-    pub(super) steps: Steps,
+    /// How readily the task is taken apart; `None` where it is one step, however it reads.
+    pub(super) splitting: Option<Splitting>,
     /// Values that the caller already knows.
     pub(super) arguments: Option<Box<RawValue>>,
     /// Why the arguments cannot be used, when they cannot.
@@ -46,18 +44,7 @@ pub(super) enum Mode {
     DryRun,
 }
 
-/// Whether a task of several steps is taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Steps {
-    /// The caller said nothing about it.
-    Unsaid,
-    /// It is one step, however it reads.
-    Whole,
-    /// Each step for itself.
-    Split,
-}
-
-impl Asked {
+impl Input {
     pub(super) fn read(arguments: &Fields) -> Self {
         let (mut context, options) = (object(arguments, "context"), object(arguments, "options"));
         // Models put what belongs into the context beside it.
@@ -83,10 +70,10 @@ impl Asked {
             (Some(true), _) => Mode::DryRun,
             _ => Mode::Run,
         };
-        let steps = match (flag(&context, "multiStepMode"), flag(&options, "allowMultiTool")) {
-            (Some(true), _) | (None, Some(true)) => Steps::Split,
-            (Some(false), _) | (None, Some(false)) => Steps::Whole,
-            (None, None) => Steps::Unsaid,
+        let splitting = match (flag(&context, "multiStepMode"), flag(&options, "allowMultiTool")) {
+            (Some(true), _) | (None, Some(true)) => Some(Splitting::Bold),
+            (Some(false), _) | (None, Some(false)) => None,
+            (None, None) => Some(Splitting::Careful),
         };
         let most = options.read::<f64>("maxResults").map(|most| (most.max(1.0) as usize).min(MOST_RESULTS));
         let (known, wrong_arguments) = match (known_arguments(&context), context.repeated_key()) {
@@ -98,7 +85,7 @@ impl Asked {
             task: text(arguments, "task").unwrap_or_default(),
             previous_result: some(text(&context, "previousResult")),
             server: some(text(&context, "serverPreference")),
-            steps,
+            splitting,
             arguments: known,
             wrong_arguments,
             session: some(text(&context, "session")),
@@ -107,17 +94,6 @@ impl Asked {
             mode,
             max_results: most,
             explains: flag(&options, "explain").unwrap_or(false),
-        }
-    }
-
-    /// Returns the words to route: with the beginning of an earlier result where the task refers to it.
-    pub(super) fn routed(&self, task: &str) -> String {
-        match &self.previous_result {
-            Some(previous) if refers_back(task) => {
-                let start: String = previous.chars().take(PREVIOUS_CHARS).collect();
-                format!("{task} {start}")
-            }
-            _ => task.to_owned(),
         }
     }
 }
@@ -158,25 +134,12 @@ pub(super) fn or_empty(arguments: Option<Box<RawValue>>) -> Box<RawValue> {
     arguments.unwrap_or_else(|| raw(&json!({})))
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
-}
-
-/// Whether a word of the task stands for something that was said before.
-fn refers_back(task: &str) -> bool {
-    let stand_ins = [
-        "it", "that", "this", "them", "those", "these", "its", "their", "ihn", "sie", "es", "lo", "la",
-        "los", "le", "les", "それ", "它",
-    ];
-    words(task).take(MOST_WORDS).any(|word| stand_ins.contains(&word.to_lowercase().as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(arguments: Value) -> Asked {
-        Asked::read(&serde_json::from_value(arguments).unwrap())
+    fn asked(arguments: Value) -> Input {
+        Input::read(&serde_json::from_value(arguments).unwrap())
     }
 
     #[test]
@@ -195,7 +158,7 @@ mod tests {
     fn r17_nothing_that_is_said_wrong_is_fatal() {
         let asked = asked(json!({"context": 5, "options": [], "task": {"a": 1}}));
         assert_eq!((asked.task.as_str(), asked.mode), ("{\"a\":1}", Mode::Run));
-        let wrong = Asked::read(&serde_json::from_value(json!({"context": {"arguments": [1]}})).unwrap());
+        let wrong = Input::read(&serde_json::from_value(json!({"context": {"arguments": [1]}})).unwrap());
         assert!(wrong.arguments.is_none() && wrong.wrong_arguments.is_some());
     }
 
@@ -216,12 +179,5 @@ mod tests {
         let asked = asked(json!({"task": "", "confirm": "h", "arguments": {"a": 1}}));
         assert_eq!(asked.confirm.as_deref(), Some("h"));
         assert_eq!(asked.arguments.unwrap().get(), r#"{"a":1}"#);
-    }
-
-    #[test]
-    fn r1_an_earlier_result_counts_only_where_the_task_refers_to_it() {
-        let asked = asked(json!({"task": "", "context": {"previousResult": "issue 42 of the tracker"}}));
-        assert_eq!(asked.routed("close it"), "close it issue 42 of the tracker");
-        assert_eq!(asked.routed("list files"), "list files");
     }
 }

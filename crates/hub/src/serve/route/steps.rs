@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::plan::{Plan, Splitting};
+use toolyard_core::decide::{Lack, Prospect};
+use toolyard_core::plan::Plan;
 use toolyard_core::run::{Asked as Question, Confirmation, Ending, Report, Upshot};
 
 use super::form::{self, Answered};
-use super::input::{Mode, Steps};
+use super::input::Mode;
 use super::reply::{self, Reply, shortened};
-use super::{Aside, Course, conversation};
+use super::{RouteCall, how_to_confirm};
 use crate::caller::Wording;
-use crate::hub::{Doubt, Errand, Execution, Lack, NotTaken, Pause, Planned, Prospect, question};
+use crate::hub::{Execution, NotTaken, Pause, question};
 use crate::seal::digest;
 
 /// What the handle of a confirmation is sealed for.
@@ -31,60 +32,22 @@ struct Journey<'a> {
     single: &'a [String],
 }
 
-impl Course {
-    /// Does a task that has several steps; `None` where it has one.
-    pub(super) async fn several(&self, aside: &mut Aside) -> Option<Box<RawValue>> {
-        let splitting = match self.asked.steps {
-            Steps::Whole => return None,
-            Steps::Split => Splitting::Bold,
-            Steps::Unsaid => Splitting::Careful,
-        };
-        let given = self.asked.arguments.as_deref().and_then(|given| serde_json::from_str(given.get()).ok());
-        let given: Map<String, Value> = given.unwrap_or_default();
-        let previous = self.asked.previous_result.as_deref().map(|text| {
-            let is_data = text.trim_start().starts_with(['{', '[']);
-            is_data.then(|| serde_json::from_str(text).ok()).flatten().unwrap_or_else(|| Value::from(text))
-        });
-        let task = aside.task.clone();
-        let planned = self
-            .wanting(&task, async |wanted| {
-                let errand = Errand { wanted, splitting, given: &given, previous: previous.as_ref() };
-                self.reception.hub.plan(&self.snapshot, &errand).await
-            })
-            .await;
-        match planned {
-            Planned::Whole => None,
-            Planned::Unsure(doubt) => Some(self.unsure(&doubt, aside)),
-            Planned::Incomplete(lack) => Some(self.lacking(&lack, aside)),
-            Planned::Ready(prospect) if self.asked.mode == Mode::DryRun => {
-                aside.filled.settled.found.clone_from(&prospect.found);
-                Some(self.foreseen(&prospect, aside))
-            }
-            Planned::Ready(Prospect { plan, confidence, single, found }) => {
-                aside.filled.settled.found = found;
-                let journey = Journey { confidence, single: &single };
-                match self.reception.hub.begin(plan).await {
-                    Ok(execution) => Some(self.drive(execution, &journey, aside).await),
-                    Err(err) => Some(self.failed(&err.to_string(), confidence, &[], aside)),
-                }
-            }
+impl RouteCall {
+    /// Runs a plan, or shows it.
+    pub(super) async fn planned(&mut self, prospect: Prospect) -> Box<RawValue> {
+        self.settled.found.clone_from(&prospect.found);
+        if self.input.mode == Mode::DryRun {
+            return self.foreseen(&prospect);
+        }
+        let Prospect { plan, confidence, single, .. } = prospect;
+        match self.reception.hub.begin(plan).await {
+            Ok(execution) => self.drive(execution, &Journey { confidence, single: &single }).await,
+            Err(err) => self.failed(&err.to_string(), confidence, &[]),
         }
     }
 
-    /// Asks which tool one of the steps means.
-    fn unsure(&self, doubt: &Doubt, aside: &mut Aside) -> Box<RawValue> {
-        let words = shortened(&doubt.words, 200);
-        aside.decision = Some(Arc::clone(&doubt.decision));
-        let offered = self.offered(&doubt.decision);
-        let text = match offered.as_slice() {
-            [] => format!("No tool here fits the step “{words}”. How could it be done?"),
-            _ => format!("Which tool is meant by the step “{words}”?"),
-        };
-        self.question(&text, &offered, (None, doubt.confidence), aside)
-    }
-
     /// Asks for the values that nobody has, before anything runs.
-    fn lacking(&self, lack: &Lack, aside: &Aside) -> Box<RawValue> {
+    pub(super) fn lacking(&self, lack: &Lack) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[lack.position];
         let id = tool.id.as_str();
         let names: Vec<&str> = lack.missing.iter().map(|it| it.name.as_str()).collect();
@@ -102,11 +65,11 @@ impl Course {
         reply.say(
             "Nothing was run. Call smart_route with the same task, options and context {\"arguments\": {…}}.",
         );
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Shows a plan without running it.
-    fn foreseen(&self, prospect: &Prospect, aside: &Aside) -> Box<RawValue> {
+    fn foreseen(&self, prospect: &Prospect) -> Box<RawValue> {
         let plan = &prospect.plan;
         let mut reply = Reply::new(&[], prospect.confidence);
         reply.set("alternatives", &json!([]));
@@ -114,26 +77,26 @@ impl Course {
         reply.set("workflowSteps", &plan.steps().len());
         reply.set("estimatedDurationMs", &plan.estimate_ms());
         reply.set("plan", plan);
-        if !aside.filled.settled.found.is_empty() {
-            reply.set("argumentSources", &aside.filled.sources());
+        if !self.settled.found.is_empty() {
+            reply.set("argumentSources", &self.sources());
         }
         reply.say(&format!("Would run:\n{}", plan.render()));
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     /// Drives a run to its end, or to a question that only a handle can answer.
-    async fn drive(&self, mut execution: Execution, journey: &Journey<'_>, aside: &Aside) -> Box<RawValue> {
+    async fn drive(&self, mut execution: Execution, journey: &Journey<'_>) -> Box<RawValue> {
         let hub = &self.reception.hub;
         // What the servers ask meanwhile is asked within this call, whatever the era of the client.
         let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
         loop {
             let asked = match execution.drive(hub, &caller, &mut |_| {}).await {
-                Ok(Pause::Over(report)) => return self.told(execution.run().plan(), &report, journey, aside),
+                Ok(Pause::Over(report)) => return self.over(execution.run().plan(), &report, journey),
                 Ok(Pause::Asked(asked)) => asked,
                 Err(halted) => {
                     let mut reply = self.reported(execution.run().plan(), &halted.report, journey);
                     reply.fail(&halted.to_string());
-                    return self.close(reply, aside);
+                    return self.close(reply);
                 }
             };
             let text = said(execution.run().plan(), &asked);
@@ -142,10 +105,10 @@ impl Course {
                     execution.agree(&asked.digest)
                 }
                 Answered::With(_) | Answered::Declined => execution.decline(&asked.digest),
-                Answered::Not => return self.unconfirmed_run(&execution.id, (&asked, &text), journey, aside),
+                Answered::Not => return self.unconfirmed_run(&execution.id, &asked, &text, journey),
             };
             if let Err(stale) = answered {
-                return self.failed(&stale.to_string(), journey.confidence, &[], aside);
+                return self.failed(&stale.to_string(), journey.confidence, &[]);
             }
         }
     }
@@ -154,9 +117,9 @@ impl Course {
     fn unconfirmed_run(
         &self,
         id: &str,
-        (asked, text): (&Confirmation, &str),
+        asked: &Confirmation,
+        text: &str,
         journey: &Journey<'_>,
-        aside: &Aside,
     ) -> Box<RawValue> {
         let number = getrandom::u64().expect("the system has randomness");
         let owner = digest(&[&self.caller.principal, id, &asked.digest]);
@@ -169,17 +132,15 @@ impl Course {
         reply.set("clarificationQuestion", &text);
         reply.set("confirm", &handle);
         reply.say(text);
-        reply.say(&format!(
-            "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\"}}."
-        ));
-        self.close(reply, aside)
+        reply.say(&how_to_confirm(&handle));
+        self.close(reply)
     }
 
     /// Goes on with a run that a handle confirms; `None` where the handle is not for a run.
-    pub(super) async fn confirmed_run(&self, handle: &str, aside: &Aside) -> Option<Box<RawValue>> {
+    pub(super) async fn confirmed_run(&self, handle: &str) -> Option<Box<RawValue>> {
         let hub = &self.reception.hub;
         let (number, id, asked, confidence, single, owner) = hub.seal.reopen::<Bound>(PURPOSE, handle)?;
-        let refused = |why: &str| Some(self.failed(why, confidence, &[], aside));
+        let refused = |why: &str| Some(self.failed(why, confidence, &[]));
         if owner != digest(&[&self.caller.principal, &id, &asked]) {
             return refused("the confirmation is for somebody else");
         }
@@ -195,21 +156,21 @@ impl Course {
         if let Err(stale) = execution.agree(&asked) {
             return refused(&stale.to_string());
         }
-        Some(self.drive(execution, &Journey { confidence, single: &single }, aside).await)
+        Some(self.drive(execution, &Journey { confidence, single: &single }).await)
     }
 
     /// Tells what became of a run that is over.
-    fn told(&self, plan: &Plan, report: &Report, journey: &Journey<'_>, aside: &Aside) -> Box<RawValue> {
+    fn over(&self, plan: &Plan, report: &Report, journey: &Journey<'_>) -> Box<RawValue> {
         let mut reply = self.reported(plan, report, journey);
         if report.ending != Ending::Completed {
             reply.fail(&report.sentence());
         }
-        if let Some(conversation) = conversation(&self.caller, self.asked.session.as_deref()) {
+        if let Some(conversation) = &self.conversation {
             for step in plan.steps().iter().filter(|step| ran(report, &step.name)) {
-                self.reception.hub.note_use(&conversation, step.tool.as_str());
+                self.reception.hub.note_use(conversation, step.tool.as_str());
             }
         }
-        self.close(reply, aside)
+        self.close(reply)
     }
 
     fn reported(&self, plan: &Plan, report: &Report, journey: &Journey<'_>) -> Reply {

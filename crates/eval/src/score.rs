@@ -1,22 +1,22 @@
 //! How good rankings and decisions are, as numbers.
 
-use super::sets::{Case, Collection, Sort};
-use super::yard::{OFFERED, Seen, Step};
+use crate::bench::{OFFERED, Seen, Step};
+use crate::sets::{Case, Collection, Sort};
 
 /// How good a ranking is, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Ranking {
+pub struct Ranking {
     /// The first tool is right.
-    pub(super) top1: f64,
+    pub top1: f64,
     /// The share of the needed steps that have a right tool among the first five.
-    pub(super) recall5: f64,
+    pub recall5: f64,
     /// How early the right tools of all steps come, among the first ten.
-    pub(super) ndcg10: f64,
+    pub ndcg10: f64,
 }
 
 impl Ranking {
     /// Scores one ranking; a request without a right tool has nothing to find.
-    pub(super) fn of(groups: &[Vec<usize>], ranked: &[usize]) -> Self {
+    pub(crate) fn of(groups: &[Vec<usize>], ranked: &[usize]) -> Self {
         Self {
             top1: f64::from(is_right(groups, ranked)),
             recall5: recall(groups, ranked),
@@ -25,7 +25,7 @@ impl Ranking {
     }
 
     /// Returns the mean of many.
-    pub(super) fn mean(rankings: impl IntoIterator<Item = Self>) -> Self {
+    pub fn mean(rankings: impl IntoIterator<Item = Self>) -> Self {
         let (mut sum, mut count) = (Self::default(), 0.0);
         for Self { top1, recall5, ndcg10 } in rankings {
             sum = Self { top1: sum.top1 + top1, recall5: sum.recall5 + recall5, ndcg10: sum.ndcg10 + ndcg10 };
@@ -67,9 +67,11 @@ fn ndcg(groups: &[Vec<usize>], ranked: &[usize]) -> f64 {
 
 /// A share of some requests; `share` is nothing when there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Share {
-    pub(super) n: usize,
-    pub(super) share: Option<f64>,
+pub struct Share {
+    /// How many there are.
+    pub n: usize,
+    /// The share of them for which it holds.
+    pub share: Option<f64>,
 }
 
 impl Share {
@@ -116,101 +118,131 @@ impl Outcome<'_> {
 
 /// Everything that is measured on one set or fleet.
 #[derive(Debug)]
-pub(super) struct Scores {
-    pub(super) name: String,
-    pub(super) tools: usize,
+pub struct Scores {
+    /// The name of the set.
+    pub name: String,
+    /// How many tools it has.
+    pub tools: usize,
     /// The requests that the ranking is measured on.
-    pub(super) queries: usize,
-    pub(super) ranking: Ranking,
-    pub(super) bm25: Ranking,
-    pub(super) route_us: f64,
+    pub queries: usize,
+    /// How good the product ranks.
+    pub ranking: Ranking,
+    /// How good BM25 ranks.
+    pub bm25: Ranking,
+    /// How long a ranking takes, in microseconds.
+    pub route_us: f64,
     /// Of the requests that it acts on, the share where it is right.
-    pub(super) acted: Share,
+    pub acted: Share,
     /// Of all requests that may be acted on, the share that it acts on.
-    pub(super) acted_share: Share,
-    /// Of the requests that a tool can serve, the share that it asks about, and declines.
-    pub(super) asked: Share,
-    pub(super) abstained: Share,
+    pub acted_share: Share,
+    /// Of the requests that a tool can serve, the share that it asks about.
+    pub asked: Share,
+    /// Of the same, the share that it declines.
+    pub abstained: Share,
     /// Of the requests that it asks about, the share with a right tool among those offered.
-    pub(super) alternatives: Share,
-    pub(super) ece: f64,
-    pub(super) bins: Vec<Bin>,
-    pub(super) curve: Vec<Point>,
+    pub alternatives: Share,
+    /// How far confidence and truth are apart.
+    pub ece: f64,
+    /// The same by confidence.
+    pub bins: Vec<Bin>,
+    /// What happens at other thresholds.
+    pub curve: Vec<Point>,
     /// Of the requests that no tool can serve, the share that it does not act on.
-    pub(super) declined: Option<Share>,
-    pub(super) fleet: Option<Fleet>,
-    pub(super) rejected: usize,
-    pub(super) unknown: usize,
-    pub(super) written: usize,
+    pub declined: Option<Share>,
+    /// What only a fleet tells.
+    pub fleet: Option<Fleet>,
+    /// Tools that the catalog did not take.
+    pub rejected: usize,
+    /// Right tools that are not among the tools.
+    pub unknown: usize,
+    /// Tools that have metadata somebody wrote.
+    pub written: usize,
 }
 
 /// What only a fleet tells, because it has requests of several kinds.
 #[derive(Debug)]
-pub(super) struct Fleet {
-    pub(super) tasks: usize,
-    pub(super) single: (usize, Ranking),
-    pub(super) destructive: (usize, Ranking),
+pub struct Fleet {
+    /// All requests.
+    pub tasks: usize,
+    /// Requests for one tool.
+    pub single: (usize, Ranking),
+    /// Requests to destroy something.
+    pub destructive: (usize, Ranking),
     /// Destructive requests that are asked about or declined before anything runs.
-    pub(super) asked_first: Share,
+    pub asked_first: Share,
     /// Other requests whose call is to be confirmed all the same.
-    pub(super) needlessly: Share,
-    /// Requests to destroy something for which a tool would have run unconfirmed: all, and those where
-    /// that tool was a right one, so that something would be gone.
-    pub(super) ran: usize,
-    pub(super) destroyed: usize,
-    pub(super) multi: (usize, Ranking),
+    pub needlessly: Share,
+    /// Requests to destroy something for which a tool would have run unconfirmed.
+    pub ran: usize,
+    /// Of these, those where the tool was a right one.
+    pub destroyed: usize,
+    /// Requests for several tools.
+    pub multi: (usize, Ranking),
     /// Of the steps that requests for several tools need, the share whose right tool is in the plan.
-    pub(super) planned: f64,
+    pub planned: f64,
     /// Of the requests for one tool, the share that is taken apart.
-    pub(super) split: Share,
-    pub(super) vague: Share,
-    pub(super) unanswerable: Share,
-    /// Of the requests for one tool, the share whose toolset has a right one, and the same for its domains alone
-    /// and for the ten likeliest tools; the tokens of such a list.
-    pub(super) given: Share,
-    pub(super) given_by_domains: Share,
-    pub(super) likeliest: Share,
-    pub(super) given_tokens: f64,
+    pub split: Share,
+    /// Of the vague requests, the share that it asks about.
+    pub vague: Share,
+    /// Of the requests that no tool can serve, the share that it does not act on.
+    pub unanswerable: Share,
+    /// Of the requests for one tool, the share whose toolset has a right one.
+    pub given: Share,
+    /// The same by its domains alone.
+    pub given_by_domains: Share,
+    /// The same by the ten likeliest tools.
+    pub likeliest: Share,
+    /// The tokens of such a list.
+    pub given_tokens: f64,
     /// The largest toolset.
-    pub(super) given_most: usize,
+    pub given_most: usize,
     /// The tokens of a list of all tools.
-    pub(super) all_tokens: usize,
-    pub(super) gap: (usize, Ranking),
-    pub(super) english: (usize, Ranking),
-    pub(super) other: (usize, Ranking),
+    pub all_tokens: usize,
+    /// Requests that share no word with their tool.
+    pub gap: (usize, Ranking),
+    /// Requests in English.
+    pub english: (usize, Ranking),
+    /// Requests in other languages.
+    pub other: (usize, Ranking),
 }
 
 /// Requests with about the same confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Bin {
-    pub(super) n: usize,
-    pub(super) confidence: f64,
-    pub(super) right: f64,
+pub struct Bin {
+    /// How many there are.
+    pub n: usize,
+    /// Their mean confidence.
+    pub confidence: f64,
+    /// The share of them that is right.
+    pub right: f64,
 }
 
 /// What happens at a threshold: the share acted on, and the share of these that is right.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
-    pub(super) threshold: f64,
-    pub(super) acted: Share,
-    pub(super) right: Share,
+pub struct Point {
+    /// The threshold.
+    pub threshold: f64,
+    /// The share acted on.
+    pub acted: Share,
+    /// The share of these that is right.
+    pub right: Share,
 }
 
 /// What a set was measured with.
-pub(super) struct Measured<'a> {
-    pub(super) collection: &'a Collection,
-    pub(super) seen: &'a [Seen],
+pub(crate) struct Measured<'a> {
+    pub(crate) collection: &'a Collection,
+    pub(crate) seen: &'a [Seen],
     /// What became of the requests that no tool can serve.
-    pub(super) unserved: &'a [Seen],
-    pub(super) route_us: f64,
-    pub(super) threshold: f64,
+    pub(crate) unserved: &'a [Seen],
+    pub(crate) route_us: f64,
+    pub(crate) threshold: f64,
     /// The tokens of a list of all tools.
-    pub(super) all_tokens: usize,
+    pub(crate) all_tokens: usize,
 }
 
 impl Scores {
     /// Brings everything that was seen into numbers.
-    pub(super) fn of(measured: &Measured<'_>) -> Self {
+    pub(crate) fn of(measured: &Measured<'_>) -> Self {
         let Measured { collection, seen, unserved, route_us, threshold, all_tokens } = *measured;
         let outcomes: Vec<Outcome<'_>> =
             collection.cases.iter().zip(seen).map(|(case, seen)| Outcome { case, seen }).collect();

@@ -8,16 +8,16 @@ use toolyard_core::fill::{Form, Now, Wish, alike, fill};
 use toolyard_core::plan::repetition;
 use toolyard_core::tool::Effect;
 
-use super::sets::{self, Call, Case, Collection};
-use crate::args::Common;
-use crate::failure::Failure;
-use crate::output::{self, Cell, Layout};
+use crate::Error;
+use crate::sets::{self, Call, Case, Collection};
 
 /// What was measured on one set.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
-    name: String,
-    calls: usize,
+pub struct Arguments {
+    /// The name of the set.
+    pub name: String,
+    /// Its requests with one right call.
+    pub calls: usize,
     valid: usize,
     exact: usize,
     /// Arguments that were sent, that had to be, and that were right.
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 }
 
 /// Fills in the tool of every request of a set that has one right call.
-pub(super) fn measure(folder: &Path, limit: Option<usize>) -> Result<Arguments, Failure> {
+pub fn measure(folder: &Path, limit: Option<usize>) -> Result<Arguments, Error> {
     let collection = sets::read(folder, limit)?;
     let mut measured = Arguments { name: collection.name.clone(), ..Arguments::default() };
     for case in &collection.cases {
@@ -43,7 +43,7 @@ pub(super) fn measure(folder: &Path, limit: Option<usize>) -> Result<Arguments, 
 }
 
 /// When the requests were written.
-pub(super) const WRITTEN: Now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
+pub(crate) const WRITTEN: Now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
 
 impl Arguments {
     fn add(&mut self, collection: &Collection, case: &Case, call: &Call) {
@@ -73,7 +73,8 @@ impl Arguments {
         self.repeated += usize::from(repetition(&form, Effect::Read, &wish, &filling).is_some());
     }
 
-    fn shares(&self) -> [f64; 6] {
+    /// Returns the shares that are valid, exact, found of what is needed, right of what is sent, invented, and repeated.
+    pub fn shares(&self) -> [f64; 6] {
         let share = |count: usize, of: usize| if of == 0 { 1.0 } else { count as f64 / of as f64 };
         [
             share(self.valid, self.calls),
@@ -125,40 +126,4 @@ fn is_acceptable(right: &Value, value: &Value) -> bool {
         (Value::Array(right), _) => right.iter().any(|right| is_acceptable(right, value)),
         _ => alike(right, value),
     }
-}
-
-/// Tells what was measured.
-pub(super) fn report(common: &Common, all: &[Arguments]) -> Result<(), Failure> {
-    let measured: Vec<&Arguments> = all.iter().filter(|it| it.calls > 0).collect();
-    if measured.is_empty() {
-        return Err(Failure::usage("no request of these sets has one right call with its arguments"));
-    }
-    let mean = |at: usize| measured.iter().map(|it| it.shares()[at]).sum::<f64>() / measured.len() as f64;
-    let mean: [f64; 6] = std::array::from_fn(mean);
-    let calls = measured.iter().map(|it| it.calls).sum();
-    if common.json {
-        let sets: Vec<Value> = measured
-            .iter()
-            .map(|it| json!({ "name": it.name, "arguments": shown(it.calls, it.shares()) }))
-            .collect();
-        return Ok(output::json(&json!({ "sets": sets, "macro": { "arguments": shown(calls, mean) } }))?);
-    }
-    let header = &["set", "calls", "valid", "exact", "recall", "precision", "invented", "repeated"];
-    let row = |name: &str, calls: usize, shares: [f64; 6]| {
-        let mut row = vec![Cell::new(name), Cell::new(calls)];
-        row.extend(shares.map(|share| Cell::new(format!("{share:.3}"))));
-        row
-    };
-    let mut rows: Vec<Vec<Cell>> = measured.iter().map(|it| row(&it.name, it.calls, it.shares())).collect();
-    rows.push(row("mean", calls, mean));
-    Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
-}
-
-fn shown(calls: usize, shares: [f64; 6]) -> Value {
-    let [valid, exact, recall, precision, invented, repeated] =
-        shares.map(|share| (share * 10_000.0).round() / 10_000.0);
-    json!({
-        "calls": calls, "valid": valid, "exact": exact, "argument_recall": recall,
-        "argument_precision": precision, "invented": invented, "repeated": repeated,
-    })
 }

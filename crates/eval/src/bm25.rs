@@ -5,21 +5,21 @@
 
 use std::collections::HashMap;
 
-use super::sets::Listed;
+use crate::sets::Listed;
 
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
 /// Ranks tools by the words that they share with a request.
 #[derive(Debug)]
-pub(super) struct Bm25 {
+pub(crate) struct Bm25 {
     terms: HashMap<String, Vec<(usize, f64)>>,
     tools: usize,
 }
 
 impl Bm25 {
     /// Reads tools.
-    pub(super) fn new(tools: &[Listed]) -> Self {
+    pub(crate) fn new(tools: &[Listed]) -> Self {
         let texts: Vec<Vec<String>> = tools.iter().map(text).collect();
         let mean = texts.iter().map(Vec::len).sum::<usize>() as f64 / texts.len().max(1) as f64;
         let mut counts: HashMap<String, Vec<(usize, f64)>> = HashMap::new();
@@ -45,7 +45,7 @@ impl Bm25 {
     }
 
     /// Returns the places of the tools that fit best; ties go to the tool listed first.
-    pub(super) fn rank(&self, request: &str, most: usize) -> Vec<usize> {
+    pub(crate) fn rank(&self, request: &str, most: usize) -> Vec<usize> {
         let mut scores = vec![0.0; self.tools];
         for word in words(request) {
             for (place, weight) in self.terms.get(&word).into_iter().flatten() {

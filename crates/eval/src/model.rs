@@ -1,6 +1,6 @@
 //! What compares meanings in a measurement, and the vectors of the sets' tools.
 //!
-//! Vectors are kept in the user's data folder, so that only the first measurement of a model computes them.
+//! Vectors are kept in a folder, so that only the first measurement of a model computes them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,16 +9,14 @@ use std::sync::{Arc, RwLock};
 use toolyard_core::catalog::Catalog;
 use toolyard_core::embed::{Embedding, Encoder, Packed};
 use toolyard_core::index::{Index, Meaning, asked, parts, spoken, tool_text};
-use toolyard_hub::config::Folders;
 use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
 use toolyard_hub::store::Store;
 
-use crate::failure::Failure;
-use crate::setup;
+use crate::Error;
 
 /// Says what requests and tools mean.
 #[derive(Debug)]
-pub(super) enum Model {
+pub enum Model {
     /// Nothing does: words and metadata decide.
     Off,
     /// An encoder does.
@@ -27,7 +25,7 @@ pub(super) enum Model {
 
 /// An encoder and the vectors that it made.
 #[derive(Debug)]
-pub(super) struct Known {
+pub struct Known {
     embedder: Embedder,
     shelf: Shelf,
     vectors: RwLock<HashMap<TextKey, Packed>>,
@@ -36,20 +34,18 @@ pub(super) struct Known {
 }
 
 impl Model {
-    /// Opens the model that the command line names.
-    pub(super) fn named(name: &str) -> Result<Self, Failure> {
+    /// Opens the model of a name: `builtin`, `none`, or a folder. The vectors that it makes are kept in `folder`.
+    pub fn named(name: &str, folder: &Path) -> Result<Self, Error> {
         let embedder = match name {
             "none" => return Ok(Self::Off),
             "builtin" | "all-MiniLM-L6-v2" => Embedder::builtin(),
             folder => Embedder::folder(Path::new(folder)),
         };
         let embedder = embedder.map_err(|err| {
-            Failure::usage(err.to_string())
+            Error::new(err.to_string())
                 .hint("`--model none` routes by words and metadata; a folder has model.safetensors, tokenizer.json and config.json")
         })?;
-        let folder =
-            Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
-        let shelf = Shelf::new(Arc::new(Store::open(&folder)), &embedder);
+        let shelf = Shelf::new(Arc::new(Store::open(folder)), &embedder);
         Ok(Self::On(Box::new(Known {
             embedder,
             shelf,
@@ -59,7 +55,7 @@ impl Model {
     }
 
     /// Computes what is not known of a catalog's texts, on all cores; `begin` is told how many those are.
-    pub(super) fn learn(
+    pub(crate) fn learn(
         &self,
         catalog: &Catalog,
         index: &Index,
@@ -95,7 +91,7 @@ impl Model {
     }
 
     /// Returns what the tools of a catalog mean.
-    pub(super) fn meaning(&self, catalog: &Catalog, index: &Index) -> Option<Meaning> {
+    pub(crate) fn meaning(&self, catalog: &Catalog, index: &Index) -> Option<Meaning> {
         let Self::On(known) = self else { return None };
         let mut meaning = Meaning::new(catalog.len(), known.embedder.dims());
         for position in 0..catalog.len() {
@@ -108,7 +104,7 @@ impl Model {
     }
 
     /// Reads a request beside the texts of tools; nothing where the model cannot.
-    pub(super) fn read(&self, task: &str, catalog: &Catalog, tools: &[usize]) -> Vec<(usize, f32)> {
+    pub(crate) fn read(&self, task: &str, catalog: &Catalog, tools: &[usize]) -> Vec<(usize, f32)> {
         let Self::On(known) = self else { return Vec::new() };
         let task = &spoken(task);
         tools
@@ -118,7 +114,7 @@ impl Model {
     }
 
     /// Returns what a request means.
-    pub(super) fn request(&self, task: &str) -> Option<Vec<Embedding>> {
+    pub(crate) fn request(&self, task: &str) -> Option<Vec<Embedding>> {
         match self {
             Self::Off => None,
             Self::On(known) => Some(asked(task).iter().map(|it| known.encode(it)).collect()),

@@ -13,75 +13,91 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::Error;
 
 /// Tools, and requests whose right tools are known.
 #[derive(Debug)]
-pub(super) struct Collection {
-    pub(super) name: String,
-    pub(super) is_fleet: bool,
-    pub(super) tools: Vec<Listed>,
-    pub(super) cases: Vec<Case>,
+pub struct Collection {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a fleet, with requests of several kinds.
+    pub is_fleet: bool,
+    /// Its tools.
+    pub tools: Vec<Listed>,
+    /// Its requests.
+    pub cases: Vec<Case>,
     /// Requests that none of the tools can serve.
-    pub(super) unserved: Vec<Unserved>,
+    pub unserved: Vec<Unserved>,
     /// Right tools that are not among the tools.
-    pub(super) unknown: usize,
+    pub unknown: usize,
 }
 
 /// A tool as it is listed.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
-    pub(super) server: String,
-    pub(super) name: String,
+pub struct Listed {
+    /// The server it belongs to.
+    pub server: String,
+    /// Its name.
+    pub name: String,
     /// The whole definition in the form of the protocol.
-    pub(super) definition: Value,
+    pub definition: Value,
 }
 
 /// A request and what is right for it.
 #[derive(Debug)]
-pub(super) struct Case {
-    pub(super) task: String,
+pub struct Case {
+    /// The words of the request.
+    pub task: String,
     /// For each needed step the places of the tools that are equally right.
-    pub(super) groups: Vec<Vec<usize>>,
-    pub(super) kind: Sort,
-    pub(super) is_english: bool,
+    pub groups: Vec<Vec<usize>>,
+    /// What sort of request it is.
+    pub kind: Sort,
+    /// Whether it is in English.
+    pub is_english: bool,
     /// Whether it shares no word with the text of its tools.
-    pub(super) is_gap: bool,
+    pub is_gap: bool,
     /// The one call that is right, where the set knows its arguments.
-    pub(super) call: Option<Call>,
+    pub call: Option<Call>,
 }
 
 /// A call that is right.
 #[derive(Debug)]
-pub(super) struct Call {
+pub struct Call {
     /// The place of the tool.
-    pub(super) tool: usize,
-    pub(super) arguments: Map<String, Value>,
+    pub tool: usize,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
     /// For each argument every value that is right, where the set lists them; `""` allows none.
-    pub(super) acceptable: Option<Map<String, Value>>,
+    pub acceptable: Option<Map<String, Value>>,
 }
 
 /// What sort of request it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Sort {
+pub enum Sort {
+    /// For one tool.
     Single,
+    /// For several tools.
     Multi,
+    /// It says too little.
     Vague,
+    /// No tool can serve it.
     Unanswerable,
+    /// To destroy something.
     Destructive,
 }
 
 /// A request that no tool can serve.
 #[derive(Debug)]
-pub(super) struct Unserved {
-    pub(super) task: String,
+pub struct Unserved {
+    /// The words of the request.
+    pub task: String,
     /// The places of the only tools that are there for it; all when empty.
-    pub(super) among: Vec<usize>,
+    pub among: Vec<usize>,
 }
 
 /// Finds the sets and fleets that folders hold; a folder may be one, or hold several.
-pub(super) fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for folder in folders {
         if is_one(folder) {
@@ -89,15 +105,14 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             continue;
         }
         let entries = std::fs::read_dir(folder)
-            .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", folder.display())))?;
+            .map_err(|err| Error::new(format!("`{}` cannot be read: {err}", folder.display())))?;
         let mut inner: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         inner.retain(|path| is_one(path));
         inner.sort();
         if inner.is_empty() {
-            return Err(Failure::usage(format!("`{}` holds neither a set nor a fleet", folder.display()))
-                .hint(
-                    "a set has tools.jsonl.gz and queries.jsonl.gz, a fleet catalog.json and tasks.jsonl",
-                ));
+            return Err(Error::new(format!("`{}` holds neither a set nor a fleet", folder.display())).hint(
+                "a set has tools.jsonl.gz and queries.jsonl.gz, a fleet catalog.json and tasks.jsonl",
+            ));
         }
         found.append(&mut inner);
     }
@@ -118,7 +133,7 @@ fn packed(folder: &Path, stem: &str) -> Option<PathBuf> {
 }
 
 /// Reads a set or a fleet; of its requests at most `limit`, taken evenly.
-pub(super) fn read(folder: &Path, limit: Option<usize>) -> Result<Collection, Failure> {
+pub fn read(folder: &Path, limit: Option<usize>) -> Result<Collection, Error> {
     let mut collection = if is_fleet(folder) { fleet(folder)? } else { set(folder)? };
     let named =
         folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
@@ -181,7 +196,7 @@ struct UnservedLine {
     candidates: Vec<String>,
 }
 
-fn set(folder: &Path) -> Result<Collection, Failure> {
+fn set(folder: &Path) -> Result<Collection, Error> {
     let file = |stem: &str| packed(folder, stem).unwrap_or_else(|| folder.join(format!("{stem}.jsonl.gz")));
     let lines: Vec<ToolLine> = read_lines(&file("tools"))?;
     let places = Places::new(lines.iter().map(|tool| tool.id.clone()));
@@ -245,7 +260,7 @@ struct TaskLine {
     arguments: Vec<Value>,
 }
 
-fn fleet(folder: &Path) -> Result<Collection, Failure> {
+fn fleet(folder: &Path) -> Result<Collection, Error> {
     let path = folder.join("catalog.json");
     let text = std::fs::read_to_string(&path).map_err(|err| unreadable(&path, &err.to_string()))?;
     let servers: Vec<ServerEntry> =
@@ -330,7 +345,7 @@ impl Places {
 }
 
 /// Reads a file with one value on each line.
-fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
+fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {
     let file = File::open(path).map_err(|err| unreadable(path, &err.to_string()))?;
     let is_packed = path.extension().is_some_and(|end| end == "gz");
     let bytes: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
@@ -350,8 +365,8 @@ fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     Ok(values)
 }
 
-fn unreadable(path: &Path, why: &str) -> Failure {
-    Failure::usage(format!("`{}` cannot be read: {why}", path.display()))
+fn unreadable(path: &Path, why: &str) -> Error {
+    Error::new(format!("`{}` cannot be read: {why}", path.display()))
 }
 
 #[cfg(test)]

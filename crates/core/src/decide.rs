@@ -1,0 +1,382 @@
+//! From words to a call: the one flow that every caller takes.
+//!
+//! [`Decide`] waits for nothing and calls nothing. Its driver asks what comes next ([`Decide::advance`]), does that, and
+//! hands the answer back: who ranks tools keeps a cache, who asks a language model keeps an eye on the time. After every
+//! answer the flow is replayed from what is known. So it reads from top to bottom, and the same answers always lead to
+//! the same outcome.
+
+mod message; // which tools a message needs
+mod several; // tasks of several steps
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::catalog::Catalog;
+use crate::fill::{Advice, Argument, Consultation, Filling, Form, Missing, Now, Settled, Wish, fill};
+use crate::index::Index;
+use crate::lexicon::Reading;
+use crate::plan::{Choice, Plan, Splitting};
+use crate::route::{Candidate, Decision, Intent, Verdict};
+use crate::task::{Clause, clauses, stand_ins};
+use crate::tool::{Tool, clean};
+
+pub use message::{MOST_RANKED, Needs, needs, parts};
+
+/// What a decision may use besides the request.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Every tool.
+    pub catalog: &'a Catalog,
+    /// What is known of the tools.
+    pub index: &'a Index,
+    /// Whether the caller may use a tool.
+    pub shows: &'a (dyn Fn(&Tool) -> bool + Sync),
+    /// Whether a call must be confirmed, as far as its arguments are known.
+    pub confirms: &'a (dyn Fn(&Tool, &Map<String, Value>, &Intent) -> bool + Sync),
+    /// How long a call of a tool takes.
+    pub estimate_ms: &'a (dyn Fn(&Tool) -> u64 + Sync),
+    /// The time where the person is.
+    pub now: Now,
+    /// The knobs.
+    pub rules: Rules,
+}
+
+/// The knobs of the flow. No `Default`: the configuration knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// The least confidence of a plan.
+    pub confidence: f64,
+    /// Whether tasks of several steps are planned at all.
+    pub plans: bool,
+    /// Whether a language model can be asked for arguments.
+    pub advises: bool,
+}
+
+/// What somebody asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The task, in plain words.
+    pub task: &'a str,
+    /// The tool, where the caller chose one.
+    pub tool: Option<usize>,
+    /// Values that the caller knows; they always win.
+    pub given: &'a Map<String, Value>,
+    /// A result that the caller had before.
+    pub previous: Option<&'a Value>,
+    /// How readily the task is taken apart; `None` where it is one step, however it reads.
+    pub splitting: Option<Splitting>,
+}
+
+impl<'a> Asked<'a> {
+    /// A task in words alone, which may have several steps.
+    pub fn in_words(task: &'a str, given: &'a Map<String, Value>) -> Self {
+        Self { task, tool: None, given, previous: None, splitting: Some(Splitting::Careful) }
+    }
+}
+
+/// What a decision needs next.
+#[derive(Debug)]
+pub enum Next {
+    /// The tools, ranked for these words: answer with [`Decide::ranked`].
+    Rank(String),
+    /// The opinion of a language model: answer with [`Decide::advised`].
+    Consult(Box<Consult>),
+    /// Nothing: this is it.
+    Done(Box<Outcome>),
+}
+
+/// What became of a request.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// One call with everything it needs.
+    Call(Draft),
+    /// One call that lacks values.
+    Draft(Draft),
+    /// Several calls with everything they need.
+    Plan(Prospect),
+    /// Several calls, one of which lacks values.
+    Incomplete(Lack),
+    /// Which tool is meant is not sure.
+    Ask(Question),
+    /// No tool fits.
+    Decline(Arc<Decision>),
+}
+
+/// A call of one tool.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The tool, by its position in the catalog.
+    pub position: usize,
+    /// The probability that it is right.
+    pub confidence: f64,
+    /// What was found for it beside the given values, and what is missing.
+    pub settled: Settled,
+    /// What else may be meant, likeliest first.
+    pub others: Vec<usize>,
+    /// How its tool was chosen; nothing where the caller chose it.
+    pub decision: Option<Arc<Decision>>,
+}
+
+/// A plan, and how sure it is.
+#[derive(Clone, Debug)]
+pub struct Prospect {
+    /// The plan.
+    pub plan: Plan,
+    /// How likely its steps are right, as their geometric mean.
+    pub confidence: f64,
+    /// The tools of its steps, in the order in which they were asked for.
+    pub tools: Vec<usize>,
+    /// The steps of whose results one thing is meant.
+    pub single: Vec<String>,
+    /// The values that were found for it, named after step and parameter.
+    pub found: Vec<Argument>,
+}
+
+/// Values that one step of a task lacks.
+#[derive(Clone, Debug)]
+pub struct Lack {
+    /// The words of the step.
+    pub words: String,
+    /// Its tool, by its position in the catalog.
+    pub position: usize,
+    /// The values.
+    pub missing: Vec<Missing>,
+    /// How sure the plan is otherwise.
+    pub confidence: f64,
+    /// The tools of all steps.
+    pub tools: Vec<usize>,
+}
+
+/// The question which tool is meant.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The question, for a person.
+    pub text: String,
+    /// The words of the step it is about, where the task has several.
+    pub step: Option<String>,
+    /// What may be meant.
+    pub decision: Arc<Decision>,
+    /// How sure the likeliest tool is.
+    pub confidence: f64,
+    /// The tools that were chosen for the steps, as far as any fits.
+    pub tools: Vec<usize>,
+}
+
+/// A question to a language model about the arguments of one call.
+#[derive(Clone, Debug)]
+pub struct Consult {
+    /// The tool, by its position in the catalog.
+    pub position: usize,
+    /// What the tool takes.
+    pub form: Form,
+    /// What words filled in.
+    pub filling: Filling,
+    step: usize,
+    task: String,
+    given: Map<String, Value>,
+    now: Now,
+}
+
+impl Consult {
+    /// Returns what the arguments are made from.
+    pub fn wish(&self) -> Wish<'_> {
+        Wish { task: &self.task, given: &self.given, earlier: &[], now: self.now }
+    }
+}
+
+impl Outcome {
+    /// Returns the tools that would be called, by their positions: one for each step, as far as any fits.
+    pub fn tools(&self) -> Vec<usize> {
+        match self {
+            Self::Call(draft) | Self::Draft(draft) => vec![draft.position],
+            Self::Plan(prospect) => prospect.tools.clone(),
+            Self::Incomplete(lack) => lack.tools.clone(),
+            Self::Ask(question) => question.tools.clone(),
+            Self::Decline(_) => Vec::new(),
+        }
+    }
+
+    /// Returns how its one tool was ranked.
+    pub fn decision(&self) -> Option<&Arc<Decision>> {
+        match self {
+            Self::Call(draft) | Self::Draft(draft) => draft.decision.as_ref(),
+            Self::Ask(Question { decision, .. }) | Self::Decline(decision) => Some(decision),
+            Self::Plan(_) | Self::Incomplete(_) => None,
+        }
+    }
+}
+
+/// A request on its way from words to a call.
+pub struct Decide<'a> {
+    world: World<'a>,
+    asked: Asked<'a>,
+    /// The task, cut into its requests.
+    clauses: Vec<Clause>,
+    /// What was ranked, by its words.
+    known: HashMap<String, Arc<Decision>>,
+    /// What a language model said about each step.
+    advice: BTreeMap<usize, Advice>,
+}
+
+/// Characters of an earlier result that may say what a word such as `it` stands for.
+const PREVIOUS_CHARS: usize = 200;
+/// A request that is less clear than this by itself says nothing.
+const UNCLEAR: f64 = 0.35;
+/// Given values tell tools apart only where the request is less vague than this.
+const VAGUE: f64 = 0.35;
+/// Given values tell tools apart only where words already say this much.
+const LEAST_TOLD: f64 = 0.4;
+/// A candidate that is less likely is not meant.
+const LIKELY: f32 = 0.15;
+
+impl<'a> Decide<'a> {
+    /// Takes a request in.
+    pub fn new(world: World<'a>, asked: Asked<'a>) -> Self {
+        let is_cut = asked.tool.is_none() && asked.splitting.is_some() && world.rules.plans;
+        let clauses = if is_cut { clauses(asked.task) } else { Vec::new() };
+        Self { world, asked, clauses, known: HashMap::new(), advice: BTreeMap::new() }
+    }
+
+    /// Says what comes next.
+    pub fn advance(&self) -> Next {
+        self.flow().unwrap_or_else(|need| need)
+    }
+
+    /// Takes in how tools rank for some words.
+    pub fn ranked(&mut self, words: String, decision: Arc<Decision>) {
+        self.known.insert(words, decision);
+    }
+
+    /// Takes in what a language model said.
+    pub fn advised(&mut self, consult: &Consult, advice: Advice) {
+        self.advice.insert(consult.step, advice);
+    }
+
+    /// Goes as far as what is known leads; an error is what is needed to go on.
+    fn flow(&self) -> Result<Next, Next> {
+        let outcome = match self.asked.tool.or_else(|| self.named()) {
+            Some(position) => self.draft(Choice { position, confidence: 1.0 }, None)?,
+            None => match self.several()? {
+                Some(outcome) => outcome,
+                None => self.single()?,
+            },
+        };
+        Ok(Next::Done(Box::new(outcome)))
+    }
+
+    /// Returns the tool whose name is all that is said.
+    fn named(&self) -> Option<usize> {
+        let position = self.world.catalog.position(self.asked.task.trim())?;
+        (self.world.shows)(&self.world.catalog.tools()[position]).then_some(position)
+    }
+
+    /// Decides about a task that is one request.
+    fn single(&self) -> Result<Outcome, Next> {
+        let decision = self.decision(&self.routed())?;
+        let ask = |text: &str| {
+            let tools = decision.candidates.first().map(|first| first.position).into_iter().collect();
+            let (confidence, decision) = (decision.confidence, Arc::clone(&decision));
+            Outcome::Ask(Question { text: text.to_owned(), step: None, decision, confidence, tools })
+        };
+        let first = decision.candidates.first();
+        let choice = first.map(|it| Choice { position: it.position, confidence: decision.confidence });
+        match (&decision.verdict, choice) {
+            (Verdict::Act, Some(choice)) => self.draft(choice, Some(&decision)),
+            (Verdict::Ask(_), Some(choice)) if self.is_told_by_arguments(&decision) => {
+                self.draft(choice, Some(&decision))
+            }
+            (Verdict::Ask(inquiry), _) => Ok(ask(&inquiry.text)),
+            // With nothing to compare it with, a request that says nothing is still a reason to ask.
+            (Verdict::Abstain, None) if decision.intent.confidence < UNCLEAR => {
+                Ok(ask("What would you like to do?"))
+            }
+            (Verdict::Act | Verdict::Abstain, _) => Ok(Outcome::Decline(Arc::clone(&decision))),
+        }
+    }
+
+    /// Returns the words to rank: with the beginning of an earlier result where the task refers to it.
+    fn routed(&self) -> String {
+        let task = self.asked.task;
+        let refers = || !stand_ins(task, Reading::of(task).language).is_empty();
+        match self.asked.previous.filter(|_| refers()) {
+            Some(previous) => {
+                let text = previous.as_str().map_or_else(|| previous.to_string(), str::to_owned);
+                format!("{task} {}", text.chars().take(PREVIOUS_CHARS).collect::<String>())
+            }
+            None => task.to_owned(),
+        }
+    }
+
+    /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
+    fn is_told_by_arguments(&self, decision: &Decision) -> bool {
+        let takes = |candidate: &Candidate| {
+            let tool = &self.world.catalog.tools()[candidate.position];
+            self.asked.given.keys().all(|name| tool.parameters.iter().any(|it| it.name == *name))
+        };
+        let mut likely = decision.candidates.iter().filter(|it| it.probability >= LIKELY);
+        let is_clear = decision.confidence >= LEAST_TOLD && decision.judgement.vague < VAGUE;
+        !self.asked.given.is_empty() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
+    }
+
+    /// Fills in the arguments of a chosen tool.
+    fn draft(&self, choice: Choice, decision: Option<&Arc<Decision>>) -> Result<Outcome, Next> {
+        let Choice { position, confidence } = choice;
+        let form = Form::of(&self.world.catalog.tools()[position]);
+        // A name says which tool is meant, and nothing about its arguments.
+        let task = if self.named().is_some() { "" } else { self.asked.task };
+        let earlier: &[Value] = self.asked.previous.map_or(&[], std::slice::from_ref);
+        let wish = Wish { task, given: self.asked.given, earlier, now: self.world.now };
+        let filling = self.completed(0, position, &form, (&wish, fill(&form, &wish)))?;
+        let knowledge = self.world.index.knowledge.of(position);
+        let settled = filling.settle(&form, &wish, knowledge.effect, knowledge.action);
+        let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
+        let others = others.filter(|other| *other != position).collect();
+        let is_complete = settled.missing.is_empty();
+        let draft = Draft { position, confidence, settled, others, decision: decision.cloned() };
+        Ok(if is_complete { Outcome::Call(draft) } else { Outcome::Draft(draft) })
+    }
+
+    /// Returns what was ranked for some words, or asks for it.
+    fn decision(&self, words: &str) -> Result<Arc<Decision>, Next> {
+        self.known.get(words).cloned().ok_or_else(|| Next::Rank(words.to_owned()))
+    }
+
+    /// Adds to a filling what a language model says about it, where one can be asked and something is open.
+    fn completed(
+        &self,
+        step: usize,
+        position: usize,
+        form: &Form,
+        (wish, filling): (&Wish<'_>, Filling),
+    ) -> Result<Filling, Next> {
+        if !self.world.rules.advises || Consultation::about(form, wish, &filling).is_none() {
+            return Ok(filling);
+        }
+        match self.advice.get(&step) {
+            Some(advice) => Ok(filling.advised(form, advice)),
+            None => Err(Next::Consult(Box::new(Consult {
+                position,
+                form: form.clone(),
+                filling,
+                step,
+                task: wish.task.to_owned(),
+                given: wish.given.clone(),
+                now: wish.now,
+            }))),
+        }
+    }
+}
+
+/// Characters of a request that are looked at; what follows is content, not a request.
+const MAX_TASK_CHARS: usize = 10_000;
+
+/// Returns a request as it is compared: without what cannot be seen, with single spaces, and not too long.
+pub fn normalised(task: &str) -> String {
+    let end = task.char_indices().nth(MAX_TASK_CHARS).map_or(task.len(), |(at, _)| at);
+    clean(&task[..end]).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

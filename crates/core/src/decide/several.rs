@@ -1,0 +1,244 @@
+//! Tasks of several steps: which tool each step means, and whether all of them together are a plan.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Decide, Lack, Next, Outcome, Prospect, Question, normalised};
+use crate::fill::{self, Argument, Filling, Form, Source, Wish};
+use crate::plan::{self, Choice, Duty, Input, Plan, Step};
+use crate::route::{Candidate, Decision, Intent, Verdict};
+use crate::task::{Clause, Each, StandIn, stand_ins};
+use crate::tool::{Effect, Tool};
+
+/// What it is worth that no tool that is likelier by its words takes what a step says, as a logarithm of odds.
+const TAKEN_ALONE: f64 = 1.0;
+/// How much of the threshold the least sure step of a plan may miss when the others are surer.
+const WEAKEST: f64 = 0.75;
+
+/// A step of a task, with the tool that it means.
+struct Assigned<'a> {
+    clause: Clause,
+    choice: Choice,
+    tool: &'a Tool,
+    form: Form,
+    /// The tool that takes it back, and what that takes.
+    inverse: Option<(&'a Tool, Form)>,
+}
+
+impl Decide<'_> {
+    /// Decides about a task that has several steps; `None` where it has one.
+    pub(super) fn several(&self) -> Result<Option<Outcome>, Next> {
+        let Some(splitting) = self.asked.splitting.filter(|_| !self.clauses.is_empty()) else {
+            return Ok(None);
+        };
+        if !is_several(&self.clauses) {
+            return self.listed(self.clauses.clone());
+        }
+        let task = self.asked.task;
+        let whole = self.decision(task)?;
+        let alone = self.decisions(&self.clauses)?;
+        let alone: Vec<&Decision> = alone.iter().map(AsRef::as_ref).collect();
+        let settled = plan::settle(task, self.clauses.clone(), (&alone, &whole), splitting);
+        if !is_several(&settled) {
+            return self.listed(settled);
+        }
+        let decisions = self.decisions(&settled)?;
+        let ranked: Vec<&Decision> = decisions.iter().map(AsRef::as_ref).collect();
+        let chosen: Vec<Option<Choice>> = plan::choose(self.world.catalog, &ranked, &whole)
+            .into_iter()
+            .enumerate()
+            .map(|(at, choice)| Some(self.told_apart(&settled[at], ranked[at], choice?)))
+            .collect();
+        let sureness = |at: usize| chosen[at].map_or(0.0, |choice| choice.confidence);
+        let weakest = (0..chosen.len()).min_by(|a, b| sureness(*a).total_cmp(&sureness(*b)));
+        let least = weakest.map_or(0.0, sureness);
+        let threshold = self.world.rules.confidence;
+        match chosen.iter().copied().collect::<Option<Vec<Choice>>>() {
+            Some(choices) if least >= WEAKEST * threshold && together(&choices) >= threshold => {
+                let assigned = settled.into_iter().zip(choices).map(|(clause, it)| self.assigned(clause, it));
+                self.draw(&assigned.collect::<Vec<_>>()).map(Some)
+            }
+            _ => {
+                let at = weakest.unwrap_or_default();
+                let tools = chosen.iter().flatten().map(|it| it.position).collect();
+                Ok(Some(Outcome::Ask(question(&settled[at], &decisions[at], least, tools))))
+            }
+        }
+    }
+
+    /// Plans one request whose words list values for a tool that takes one at a time.
+    fn listed(&self, whole: Vec<Clause>) -> Result<Option<Outcome>, Next> {
+        if !fill::may_list(self.asked.task) {
+            return Ok(None);
+        }
+        let decision = self.decision(self.asked.task)?;
+        let first = decision.candidates.first().filter(|_| decision.verdict == Verdict::Act);
+        let Some(first) = first else { return Ok(None) };
+        let choice = Choice { position: first.position, confidence: decision.confidence };
+        let assigned: Vec<_> = whole.into_iter().take(1).map(|it| self.assigned(it, choice)).collect();
+        match assigned.iter().any(|it| it.clause.each.is_some()) {
+            true => self.draw(&assigned).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn decisions(&self, clauses: &[Clause]) -> Result<Vec<Arc<Decision>>, Next> {
+        (0..clauses.len()).map(|at| self.decision(&plan::spoken(clauses, at))).collect()
+    }
+
+    /// Raises the confidence of a choice where the tools that are likelier by their words have no place for its values.
+    fn told_apart(&self, clause: &Clause, decision: &Decision, choice: Choice) -> Choice {
+        let takes = |position: usize| {
+            let tool = &self.world.catalog.tools()[position];
+            let filling = self.filling(clause, tool, &Form::of(tool));
+            filling.arguments.iter().any(|it| it.source == Source::Text)
+        };
+        let is_other = |it: &&Candidate| it.position != choice.position;
+        let mut likelier = decision.candidates.iter().take_while(is_other).peekable();
+        if likelier.peek().is_none() || !takes(choice.position) || likelier.any(|it| takes(it.position)) {
+            return choice;
+        }
+        let odds = choice.confidence / (1.0 - choice.confidence).max(f64::MIN_POSITIVE) * TAKEN_ALONE.exp();
+        Choice { confidence: odds / (1.0 + odds), ..choice }
+    }
+
+    /// Brings a request and its tool together; one whose words list values for it is repeated for them.
+    fn assigned(&self, mut clause: Clause, choice: Choice) -> Assigned<'_> {
+        let (tools, knowledge) = (self.world.catalog.tools(), &self.world.index.knowledge);
+        let tool = &tools[choice.position];
+        let form = Form::of(tool);
+        if clause.each.is_none() && fill::may_list(&clause.words) {
+            let given = self.given(&form);
+            let wish = Wish { task: &clause.words, given: &given, earlier: &[], now: self.world.now };
+            let filling = fill::fill(&form, &wish);
+            clause.each = plan::repetition(&form, knowledge.of(choice.position).effect, &wish, &filling);
+        }
+        let inverse = plan::inverse(self.world.catalog, knowledge, choice.position);
+        let inverse = inverse.map(|at| (&tools[at], Form::of(&tools[at])));
+        Assigned { clause, choice, tool, form, inverse }
+    }
+
+    /// Draws the plan of steps whose tools are chosen, or says what one of them lacks.
+    fn draw(&self, steps: &[Assigned<'_>]) -> Result<Outcome, Next> {
+        let mut fillings: Vec<Filling> =
+            steps.iter().map(|it| self.filling(&it.clause, it.tool, &it.form)).collect();
+        let choices: Vec<Choice> = steps.iter().map(|it| it.choice).collect();
+        let (confidence, tools) = (together(&choices), choices.iter().map(|it| it.position).collect());
+        let mut advised = vec![false; steps.len()];
+        loop {
+            let duties: Vec<Duty<'_>> =
+                steps.iter().zip(&fillings).map(|(it, filling)| self.duty(it, filling)).collect();
+            let gap = match plan::draw(&plan_name(self.asked.task), &duties) {
+                Ok(plan) => {
+                    let single = single(steps, &plan);
+                    let found = found(&plan, &fillings);
+                    return Ok(Outcome::Plan(Prospect { plan, confidence, tools, single, found }));
+                }
+                Err(gap) => gap,
+            };
+            let Assigned { clause, choice, form, .. } = &steps[gap.at];
+            let words = &clause.words;
+            if !self.world.rules.advises || std::mem::replace(&mut advised[gap.at], true) {
+                let (words, position) = (words.clone(), choice.position);
+                let lack = Lack { words, position, missing: gap.missing, confidence, tools };
+                return Ok(Outcome::Incomplete(lack));
+            }
+            // What earlier steps give is known by now, so only what nobody has is looked for.
+            let known = Filling { missing: gap.missing, ..fillings[gap.at].clone() };
+            let (words, given) = (said(clause), self.given(form));
+            let wish = Wish { task: &words, given: &given, earlier: &[], now: self.world.now };
+            fillings[gap.at] = self.completed(gap.at, choice.position, form, (&wish, known))?;
+        }
+    }
+
+    fn duty<'s>(&self, step: &'s Assigned<'_>, filling: &Filling) -> Duty<'s> {
+        let Assigned { clause, choice, tool, form, inverse } = step;
+        let knowledge = self.world.index.knowledge.of(choice.position);
+        let arguments: Map<String, Value> = filling.object();
+        // What has to be confirmed is asked about like what destroys.
+        let is_asked = (self.world.confirms)(tool, &arguments, &Intent::of(&clause.words));
+        Duty {
+            clause,
+            tool,
+            form,
+            action: knowledge.action,
+            effect: if is_asked { Effect::Destroy } else { knowledge.effect },
+            filling: filling.clone(),
+            estimate_ms: (self.world.estimate_ms)(tool),
+            inverse: inverse.as_ref().map(|(tool, form)| (*tool, form)),
+        }
+    }
+
+    /// Fills in what the words of one request say.
+    fn filling(&self, clause: &Clause, tool: &Tool, form: &Form) -> Filling {
+        let (words, given) = (said(clause), self.given(form));
+        let earlier: &[Value] = self.asked.previous.map_or(&[], std::slice::from_ref);
+        plan::read(tool, form, clause, &Wish { task: &words, given: &given, earlier, now: self.world.now })
+    }
+
+    /// Returns what the caller gave for a tool.
+    fn given(&self, form: &Form) -> Map<String, Value> {
+        let given = self.asked.given.iter().filter(|(name, _)| form.schema_of(name).is_some());
+        given.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+fn is_several(clauses: &[Clause]) -> bool {
+    clauses.len() > 1 || clauses.iter().any(|it| it.each.is_some())
+}
+
+fn question(clause: &Clause, decision: &Arc<Decision>, confidence: f64, tools: Vec<usize>) -> Question {
+    let words = &clause.words;
+    let text = match decision.candidates.is_empty() {
+        true => format!("No tool here fits the step “{words}”. How could it be done?"),
+        false => format!("Which tool is meant by the step “{words}”?"),
+    };
+    Question { text, step: Some(words.clone()), decision: Arc::clone(decision), confidence, tools }
+}
+
+/// Returns how sure steps are together: the geometric mean, in which a weak one counts and a long plan is not punished.
+fn together(choices: &[Choice]) -> f64 {
+    let sum: f64 = choices.iter().map(|choice| choice.confidence.max(f64::MIN_POSITIVE).ln()).sum();
+    (sum / choices.len().max(1) as f64).exp()
+}
+
+/// Returns what one request says. Where listed things belong shows when one of them stands in the words.
+fn said(clause: &Clause) -> String {
+    match &clause.each {
+        Some(Each::Listed(items)) => format!("{} {}", clause.words, items.first().map_or("", String::as_str)),
+        Some(Each::Found | Each::Values { .. }) | None => clause.words.clone(),
+    }
+}
+
+/// Returns the names of the steps that speak of one thing of several: the latest, the first.
+fn single(steps: &[Assigned<'_>], plan: &Plan) -> Vec<String> {
+    let is_one = |clause: &Clause| {
+        const ONE: [&str; 6] = ["latest", "newest", "recent", "last", "first", "oldest"];
+        let is_said = clause.words.split_whitespace().any(|word| ONE.contains(&word.to_lowercase().as_str()));
+        let picks = stand_ins(&clause.words, clause.language);
+        is_said || picks.contains(&StandIn::First) || picks.contains(&StandIn::Last)
+    };
+    let steps = steps.iter().zip(plan.steps());
+    let steps = steps.filter(|(it, _)| it.clause.each.is_none() && is_one(&it.clause));
+    steps.map(|(_, step)| step.name.clone()).collect()
+}
+
+/// Returns the values of a plan that were found and not given, and where they come from.
+fn found(plan: &Plan, fillings: &[Filling]) -> Vec<Argument> {
+    let own = |(step, filling): (&Step, &Filling)| -> Vec<Argument> {
+        let is_used = |it: &&Argument| {
+            let value = step.arguments.get(&it.name).and_then(Input::literal);
+            it.source != Source::Given && value == Some(&it.value)
+        };
+        let named = |it: &Argument| Argument { name: format!("{}.{}", step.name, it.name), ..it.clone() };
+        filling.arguments.iter().filter(is_used).map(named).collect()
+    };
+    plan.steps().iter().zip(fillings).flat_map(own).collect()
+}
+
+/// Returns a task as the name of its plan: on one line, without what cannot be seen.
+fn plan_name(task: &str) -> String {
+    let line = normalised(task);
+    if line.is_empty() { "task".to_owned() } else { line }
+}

@@ -1,0 +1,136 @@
+//! The flow over a small desk, driven as the hub and `toolyard eval` drive it.
+
+use serde_json::json;
+
+use super::*;
+use crate::catalog::{Advertised, Bounds};
+use crate::metadata::Knowledge;
+use crate::route::{self, Method, Reasons, Request, Scope, Weights};
+
+#[test]
+fn r17_a_request_is_bounded_and_shows_what_it_holds() {
+    assert_eq!(normalised("  find\u{0}\tmy \u{200b}notes\r\n"), "find my notes");
+    assert_eq!(normalised(&"é".repeat(100_000)).chars().count(), MAX_TASK_CHARS);
+    assert_eq!(normalised(" \n\t "), "");
+}
+
+#[test]
+fn r7_one_request_is_ranked_once_and_becomes_a_call() {
+    insta::assert_snapshot!(traced("search notes for garden", &json!({}), None), @r#"
+    rank "search notes for garden"
+    call vault__search_notes {"query":"garden"}
+    "#);
+}
+
+#[test]
+fn r7_a_tool_that_is_called_by_its_name_is_not_ranked() {
+    insta::assert_snapshot!(traced("vault__search_notes", &json!({"query": "x"}), None), @"call vault__search_notes {}");
+    insta::assert_snapshot!(traced("vault__search_notes", &json!({}), None), @"draft vault__search_notes lacks query");
+}
+
+#[test]
+fn r9_steps_are_ranked_alone_and_together_and_become_a_plan() {
+    let task = "Search notes about cats and then add the tag pet to the first one";
+    insta::assert_snapshot!(traced(task, &json!({}), None), @r#"
+    rank "Search notes about cats and then add the tag pet to the first one"
+    rank "Search notes about cats"
+    rank "add the tag pet to the first one"
+    Search notes about cats and then add the tag pet to the…: 2 steps, about 200 ms
+     1 ─ notes: vault__search_notes (reads)
+           query = "cats"
+           tried again up to 2 times
+     2 ─ tag: vault__add_tag (changes), after notes
+           path = first path in notes
+           tag = "pet"
+    "#);
+}
+
+#[test]
+fn r9_a_language_model_is_asked_once_for_what_words_leave_open() {
+    let advice =
+        Advice { values: [("query".to_owned(), json!("cats"))].into_iter().collect(), ..Advice::default() };
+    insta::assert_snapshot!(traced("search my notes", &json!({}), Some(&advice)), @r#"
+    rank "search my notes"
+    consult vault__search_notes
+    call vault__search_notes {"query":"cats"}
+    "#);
+    insta::assert_snapshot!(traced("search my notes", &json!({}), Some(&Advice::default())), @r#"
+    rank "search my notes"
+    consult vault__search_notes
+    draft vault__search_notes lacks query
+    "#);
+}
+
+fn desk() -> Catalog {
+    let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
+    let text = json!({"type": "string"});
+    let tool = |name: &str, description: &str, properties: Value, required: &[&str]| {
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        let definition = json!({"name": name, "description": description, "inputSchema": schema});
+        serde_json::value::to_raw_value(&definition).unwrap()
+    };
+    let vault = vec![
+        tool("search_notes", "Search notes by their content", json!({"query": text}), &["query"]),
+        tool("add_tag", "Add a tag to a note", json!({"path": text, "tag": text}), &["path", "tag"]),
+    ];
+    Catalog::gather([(Advertised { server: "vault".into(), tools: vault }, bounds)]).0
+}
+
+/// Drives a request to its end, and tells every step of the way.
+fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let world = World {
+        catalog: &catalog,
+        index: &index,
+        shows: &|_| true,
+        confirms: &|_, _, _| false,
+        estimate_ms: &|_| 100,
+        now: Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 },
+        rules: Rules { confidence: 0.5, plans: true, advises: advice.is_some() },
+    };
+    let given = given.as_object().cloned().unwrap();
+    let mut decide = Decide::new(world, Asked::in_words(task, &given));
+    let mut trace = String::new();
+    loop {
+        let line = match decide.advance() {
+            Next::Rank(words) => {
+                let method = Method::Fitted(Weights::builtin());
+                let rules =
+                    route::Rules { method, confidence: 0.3, candidates: 5, reasons: Reasons::LeftOut };
+                let decision =
+                    route::decide(Scope::plain(&catalog, &index), Request::in_words(&words), rules);
+                let line = format!("rank {words:?}");
+                decide.ranked(words, Arc::new(decision));
+                line
+            }
+            Next::Consult(consult) => {
+                decide.advised(&consult, advice.cloned().unwrap());
+                format!("consult {}", catalog.tools()[consult.position].id)
+            }
+            Next::Done(outcome) => return trace + &told(&catalog, &outcome),
+        };
+        trace += &format!("{line}\n");
+    }
+}
+
+fn told(catalog: &Catalog, outcome: &Outcome) -> String {
+    let id = |position: usize| catalog.tools()[position].id.as_str();
+    match outcome {
+        Outcome::Call(Draft { position, settled, .. }) => {
+            let found: Map<String, Value> =
+                settled.found.iter().map(|it| (it.name.clone(), it.value.clone())).collect();
+            format!("call {} {}", id(*position), Value::Object(found))
+        }
+        Outcome::Draft(Draft { position, settled, .. }) => {
+            let missing: Vec<&str> = settled.missing.iter().map(|it| it.name.as_str()).collect();
+            format!("draft {} lacks {}", id(*position), missing.join(", "))
+        }
+        Outcome::Plan(prospect) => prospect.plan.render(),
+        Outcome::Incomplete(lack) => {
+            format!("{} lacks {:?} for {:?}", id(lack.position), lack.missing, lack.words)
+        }
+        Outcome::Ask(question) => format!("ask {}", question.text),
+        Outcome::Decline(_) => "decline".to_owned(),
+    }
+}

@@ -1,0 +1,90 @@
+//! How well requests find their tools and arguments, measured on sets whose right answers are known.
+//!
+//! Requests are decided about by [`toolyard_core::decide`], as the hub decides about them. Nothing is started or called.
+
+pub mod arguments; // how right arguments are when the tool is given
+pub mod score; //     rankings and decisions become numbers
+mod bench; //         the tools of a set, and what becomes of its requests
+mod bm25; //          the baseline
+mod model; //         what compares meanings
+pub mod sets; //      requests and tools on disk
+
+use std::path::Path;
+
+use toolyard_core::route::Weights;
+
+pub use model::Model;
+
+use bench::Bench;
+use bm25::Bm25;
+use score::{Measured, Scores};
+
+/// Tools of a ranking that are looked at.
+const MOST: usize = 10;
+
+/// Why something could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+}
+
+impl Error {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: &'static str) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+}
+
+/// How decisions are made in a measurement.
+#[derive(Debug)]
+pub struct Settings {
+    /// Fitted weights; without them the seed's are used.
+    pub weights: Option<Weights>,
+    /// Asks instead of acting below this confidence.
+    pub threshold: f64,
+    /// Whether tools have the metadata that comes with the product.
+    pub has_library: bool,
+    /// What compares meanings.
+    pub model: Model,
+}
+
+/// Is told how far a measurement is.
+pub trait Progress: Sync {
+    /// A part with so many steps begins.
+    fn begin(&self, part: &str, steps: usize);
+    /// Steps are done.
+    fn advance(&self, steps: usize);
+}
+
+/// Measures how well the requests of a set find their tools; of the requests at most `limit`, taken evenly.
+pub fn measure(
+    folder: &Path,
+    limit: Option<usize>,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Scores, Error> {
+    let collection = sets::read(folder, limit)?;
+    let begin = |missing| progress.begin(&format!("{}, vectors of tools", collection.name), missing);
+    let bench = Bench::of_set(&collection.tools, settings, begin, |count| progress.advance(count));
+    progress.begin(&collection.name, collection.cases.len() + collection.unserved.len());
+    let bm25 = Bm25::new(&collection.tools);
+    let seen = bench.see_all(&collection.cases, &bm25, settings, || progress.advance(1));
+    let unserved = bench.see_unserved(&collection, settings, || progress.advance(1));
+    let measured = Measured {
+        route_us: bench.median_us(&collection.cases, settings),
+        collection: &collection,
+        seen: &seen,
+        unserved: &unserved,
+        threshold: settings.threshold,
+        all_tokens: bench.tokens(),
+    };
+    let scores = Scores::of(&measured);
+    Ok(Scores { rejected: bench.rejected, written: bench.written, ..scores })
+}

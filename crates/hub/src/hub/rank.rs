@@ -1,0 +1,321 @@
+//! How tools rank for words: the one place where words, catalog, configuration and conversation meet.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use toolyard_core::decide::normalised;
+use toolyard_core::index::tool_text;
+use toolyard_core::route::{
+    self, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Standing, Verdict, Weights,
+};
+use toolyard_core::session::USUAL;
+use toolyard_core::tool::Tool;
+
+use super::Hub;
+use crate::config::{self, Config};
+use crate::live::Snapshot;
+use crate::meaning::{Published, Readiness, Sensed};
+use crate::policy::Policy;
+use crate::routing::{Key, Measured, Provisional, Tally, Wanted, World, freshness};
+use crate::store::MeaningStatus;
+use crate::upstream::State;
+
+/// Candidates that can be asked for.
+const MOST_CANDIDATES: usize = 50;
+
+/// A search that surely nothing fits finds only what shares a word with it.
+const HOPELESS: f64 = 0.75;
+
+/// How many times longer than usual a request may take that comes before the vectors of its tools.
+const FIRST_CALL: u32 = 20;
+/// Tools that words make likely; their vectors are waited for.
+const LIKELY: usize = 32;
+
+/// What the configuration and the servers say about tools at one moment.
+struct Scene {
+    config: Arc<Config>,
+    policy: Arc<Policy>,
+    settings: u64,
+    failed: Vec<Arc<str>>,
+    /// What is known of the tools' meanings.
+    meant: Option<Arc<Published>>,
+}
+
+impl Scene {
+    fn world(&self, snapshot: &Snapshot) -> World {
+        World {
+            snapshot: snapshot.number,
+            settings: self.settings,
+            meaning: self.meant.as_ref().map_or((0, 0), |meant| meant.series()),
+        }
+    }
+
+    fn standing(&self, snapshot: &Snapshot, tool: &Tool, key: &Key) -> Standing {
+        let id = tool.id.as_str();
+        let is_shown = key.servers.is_empty() || key.servers.iter().any(|server| **server == *tool.server);
+        let tier = super::toolset::tier(&self.config, id).unwrap_or(USUAL);
+        let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        Standing {
+            is_visible: is_shown && self.policy.permits(tool, effect),
+            is_up: !self.failed.contains(&tool.server),
+            tier,
+            recent: freshness(&key.recent, id),
+            liked: 0.0,
+        }
+    }
+
+    fn scope<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        key: &'a Key,
+        standing: &'a (dyn Fn(&Tool) -> Standing + Sync),
+    ) -> Scope<'a> {
+        let preferred_server = key.preferred_server.as_deref();
+        Scope { catalog: &snapshot.catalog, index: snapshot.index(), preferred_server, standing }
+    }
+
+    fn rules(&self, key: &Key, reasons: Reasons) -> Rules<'static> {
+        let confidence = self.config.routing.confidence_threshold;
+        Rules { method: self.profile(), confidence, candidates: key.candidates, reasons }
+    }
+
+    /// Ranks by words and metadata alone, at once.
+    fn by_words(&self, snapshot: &Snapshot, key: &Key, reasons: Reasons) -> Decision {
+        let standing = |tool: &Tool| self.standing(snapshot, tool, key);
+        let scope = self.scope(snapshot, key, &standing);
+        route::decide(scope, Request::in_words(&key.task), self.rules(key, reasons))
+    }
+
+    fn profile(&self) -> Method<'static> {
+        match self.config.routing.profile {
+            config::Ranking::Fitted => Method::Fitted(Weights::builtin()),
+            config::Ranking::Seed => Method::Seed,
+        }
+    }
+}
+
+impl Hub {
+    /// Ranks tools for words and decides which is meant, or finds that it was decided before.
+    pub async fn rank(&self, snapshot: &Snapshot, wanted: &Wanted<'_>) -> Arc<Decision> {
+        let (mut scene, start) = (self.scene(), Instant::now());
+        let config = Arc::clone(&scene.config);
+        let routing = &config.routing;
+        let recent = wanted.conversation.map(|it| self.memory.recent.of(it, start)).unwrap_or_default();
+        let mut key = Key {
+            task: normalised(wanted.task),
+            preferred_server: wanted.preferred_server.map(str::to_owned),
+            servers: wanted.servers.to_vec(),
+            recent,
+            failed: scene.failed.clone(),
+            candidates: wanted.candidates.unwrap_or(routing.max_candidates).clamp(1, MOST_CANDIDATES),
+            world: scene.world(snapshot),
+        };
+        let is_remembering = routing.enable_caching && routing.cache_size > 0;
+        let known = if is_remembering { self.memory.cache.get(&key, start, routing.cache_ttl) } else { None };
+        if let Some(known) = known {
+            return known;
+        }
+        let ranking = self.rank_in_time(&mut scene, snapshot, &mut key, Reasons::Given).await;
+        let decision = Arc::new(ranking.decision);
+        let took = start.elapsed().saturating_sub(ranking.waited);
+        if took > routing.performance.max_routing_time {
+            self.memory.cache.count_late();
+            tracing::debug!("choosing a tool took {took:?}");
+        }
+        // Vectors that come later change nothing about what is clear already.
+        let is_final = match ranking.readiness {
+            Readiness::Complete => true,
+            Readiness::Likely => decision.verdict == Verdict::Act,
+            Readiness::Lacking => false,
+        };
+        if let (false, Some(provisional)) = (is_final, wanted.provisional) {
+            provisional.note();
+        }
+        // The model may answer the next time.
+        if is_remembering && is_final && !ranking.has_failed {
+            self.memory.cache.put(key, Arc::clone(&decision), start, routing.cache_size);
+        }
+        decision
+    }
+
+    /// Ranks tools for a search, the best first, with scores that compare only with one another. `provisional` is told
+    /// when some of them were not understood yet.
+    pub async fn find(
+        &self,
+        snapshot: &Snapshot,
+        query: &str,
+        limit: usize,
+        provisional: &Provisional,
+    ) -> Vec<(usize, f32)> {
+        let mut scene = self.scene();
+        let mut key = search(&scene, snapshot, query, limit);
+        let ranking = self.rank_in_time(&mut scene, snapshot, &mut key, Reasons::LeftOut).await;
+        if ranking.readiness != Readiness::Complete {
+            provisional.note();
+        }
+        found(&scene, snapshot, &key, &ranking.decision)
+    }
+
+    /// Does the same by words and metadata alone, at once.
+    pub(super) fn find_by_words(&self, snapshot: &Snapshot, query: &str, limit: usize) -> Vec<(usize, f32)> {
+        let scene = self.scene();
+        let key = search(&scene, snapshot, query, limit);
+        found(&scene, snapshot, &key, &scene.by_words(snapshot, &key, Reasons::LeftOut))
+    }
+
+    /// Notes that a conversation used a tool, which makes it likelier to be meant again.
+    pub fn note_use(&self, conversation: &str, tool: &str) {
+        self.memory.recent.note(conversation, tool, Instant::now());
+    }
+
+    /// Returns how often decisions were remembered.
+    pub fn tally(&self) -> Tally {
+        self.memory.cache.tally()
+    }
+
+    /// Returns what was seen of a tool's calls, now and before.
+    pub fn measured(&self, tool: &str) -> Option<Measured> {
+        self.memory.measures.of(tool)
+    }
+
+    /// Returns how far tools are understood by meaning.
+    pub fn meaning_progress(&self) -> MeaningStatus {
+        self.meanings.status()
+    }
+
+    /// Understands the tools of a snapshot as far as the time allows, for somebody who waits.
+    pub async fn understand(&self, snapshot: &Arc<Snapshot>, patience: Duration) {
+        self.meanings.understand(Arc::clone(snapshot), patience).await;
+    }
+
+    /// Ranks once the vectors are there that a request needs: all of them for the first request of a new catalog, later
+    /// those of the tools that its words make likely. Scene and key are brought up to date.
+    async fn rank_in_time(
+        &self,
+        scene: &mut Scene,
+        snapshot: &Snapshot,
+        key: &mut Key,
+        reasons: Reasons,
+    ) -> Ranking {
+        let start = Instant::now();
+        let readiness = self.ready(scene, snapshot, key).await;
+        let waited = start.elapsed();
+        scene.meant = self.meanings.now();
+        key.world = scene.world(snapshot);
+        let is_enough = |meant: &&Published| readiness > Readiness::Lacking || meant.covers(snapshot);
+        let Some(meant) = scene.meant.as_deref().filter(is_enough) else {
+            let decision = scene.by_words(snapshot, key, reasons);
+            return Ranking { decision, readiness, has_failed: false, waited };
+        };
+        let routing = &scene.config.routing;
+        let how = (&routing.semantic_search, routing.performance.max_routing_time);
+        let sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
+        let has_failed = matches!(sensed, Sensed::Failed);
+        let sense = match &sensed {
+            Sensed::Known(sense) => Some(sense),
+            Sensed::Nothing | Sensed::Failed => None,
+        };
+        let standing = |tool: &Tool| scene.standing(snapshot, tool, key);
+        let scope = scene.scope(snapshot, key, &standing);
+        let decision = match route::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
+        {
+            Ranked::Clear(decision) => decision,
+            Ranked::Unclear(open) => {
+                let texts = open.tools().iter().map(|at| tool_text(&snapshot.catalog.tools()[*at])).collect();
+                let fits = self.meanings.read(meant, &key.task, texts).await;
+                let fits: Vec<(usize, f32)> = open.tools().iter().copied().zip(fits).collect();
+                open.decide(&fits)
+            }
+        };
+        Ranking { decision, readiness, has_failed, waited }
+    }
+
+    /// Waits for the vectors that a request needs, as long as a first call may take.
+    async fn ready(&self, scene: &Scene, snapshot: &Snapshot, key: &Key) -> Readiness {
+        let (routing, start) = (&scene.config.routing, Instant::now());
+        let is_compared = routing.semantic_search.enabled && !key.task.is_empty();
+        if !is_compared || matches!(scene.profile(), Method::Seed) {
+            return Readiness::Complete;
+        }
+        let before = self.meanings.readiness(scene.meant.as_deref(), snapshot, &[]);
+        if before == Readiness::Complete {
+            return before;
+        }
+        let (likely, newest) = (likely(scene, snapshot, key), self.snapshot());
+        if newest.number != snapshot.number {
+            return self.meanings.readiness(scene.meant.as_deref(), snapshot, &likely);
+        }
+        let patience = routing.performance.max_routing_time * FIRST_CALL;
+        let until = self.meanings.all_until(snapshot, patience);
+        match self.meanings.wait(&newest, &likely, (Readiness::Complete, until)).await {
+            Readiness::Lacking => {
+                self.meanings.wait(&newest, &likely, (Readiness::Likely, start + patience)).await
+            }
+            enough @ (Readiness::Likely | Readiness::Complete) => enough,
+        }
+    }
+
+    fn scene(&self) -> Scene {
+        let settings = self.settings.read().expect("no holder panics");
+        let is_failed = |state: State| matches!(state, State::Failed { .. });
+        let failed = settings.upstreams.iter().filter(|(_, upstream)| is_failed(upstream.state()));
+        Scene {
+            config: Arc::clone(&settings.config),
+            policy: Arc::clone(&settings.policy),
+            settings: settings.number,
+            failed: failed.map(|(name, _)| Arc::clone(name)).collect(),
+            meant: self.meanings.now(),
+        }
+    }
+}
+
+/// What a search asks.
+fn search(scene: &Scene, snapshot: &Snapshot, query: &str, limit: usize) -> Key {
+    Key {
+        task: normalised(query),
+        preferred_server: None,
+        servers: Vec::new(),
+        recent: Vec::new(),
+        failed: Vec::new(),
+        candidates: limit,
+        world: scene.world(snapshot),
+    }
+}
+
+/// Returns what a search found.
+fn found(scene: &Scene, snapshot: &Snapshot, key: &Key, decision: &Decision) -> Vec<(usize, f32)> {
+    let limit = key.candidates;
+    let mut found: Vec<(usize, f32)> =
+        decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
+    let hits = snapshot.index().words.search(&key.task, limit);
+    if decision.judgement.none >= HOPELESS {
+        // Something is always nearest in meaning.
+        found.retain(|(position, _)| hits.iter().any(|hit| hit.position == *position));
+    }
+    // Who asks for many gets what shares fewer words, too.
+    let least = found.last().map_or(0.0, |(_, score)| *score);
+    for hit in hits {
+        let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
+        if is_new && scene.standing(snapshot, &snapshot.catalog.tools()[hit.position], key).is_visible {
+            found.push((hit.position, least - 1.0 / (1.0 + hit.score)));
+        }
+    }
+    found.truncate(limit);
+    found
+}
+
+/// A decision, and what it was made from.
+struct Ranking {
+    decision: Decision,
+    readiness: Readiness,
+    /// Whether the model did not answer.
+    has_failed: bool,
+    /// How long vectors were waited for.
+    waited: Duration,
+}
+
+/// The tools that words and metadata make likely, likeliest first.
+fn likely(scene: &Scene, snapshot: &Snapshot, key: &Key) -> Vec<usize> {
+    let decision = scene.by_words(snapshot, &Key { candidates: LIKELY, ..key.clone() }, Reasons::LeftOut);
+    decision.candidates.iter().map(|candidate| candidate.position).collect()
+}
