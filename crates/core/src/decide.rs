@@ -20,6 +20,7 @@ use crate::lexicon::Reading;
 use crate::plan::{Choice, Plan, Splitting};
 use crate::route::{Candidate, Decision, Intent, Verdict};
 use crate::task::{Clause, clauses, stand_ins};
+use crate::thresholds::thresholds;
 use crate::tool::{Tool, clean};
 
 pub use message::{MOST_RANKED, Needs, needs, parts};
@@ -222,14 +223,6 @@ pub struct Decide<'a> {
 
 /// Characters of an earlier result that may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
-/// A request that is less clear than this by itself says nothing.
-const UNCLEAR: f64 = 0.35;
-/// Given values tell tools apart only where the request is less vague than this.
-const VAGUE: f64 = 0.35;
-/// Given values tell tools apart only where words already say this much.
-const LEAST_TOLD: f64 = 0.4;
-/// A candidate that is less likely is not meant.
-const LIKELY: f32 = 0.15;
 
 impl<'a> Decide<'a> {
     /// Takes a request in.
@@ -289,7 +282,7 @@ impl<'a> Decide<'a> {
             }
             (Verdict::Ask(inquiry), _) => Ok(ask(&inquiry.text)),
             // With nothing to compare it with, a request that says nothing is still a reason to ask.
-            (Verdict::Abstain, None) if decision.intent.confidence < UNCLEAR => {
+            (Verdict::Abstain, None) if decision.intent.confidence < thresholds().decision.unclear_intent => {
                 Ok(ask("What would you like to do?"))
             }
             (Verdict::Act | Verdict::Abstain, _) => Ok(Outcome::Decline(Arc::clone(&decision))),
@@ -311,12 +304,15 @@ impl<'a> Decide<'a> {
 
     /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
     fn is_told_by_arguments(&self, decision: &Decision) -> bool {
+        let limits = &thresholds().decision;
         let takes = |candidate: &Candidate| {
             let tool = &self.world.catalog.tools()[candidate.position];
             self.asked.given.keys().all(|name| tool.parameters.iter().any(|it| it.name == *name))
         };
-        let mut likely = decision.candidates.iter().filter(|it| it.probability >= LIKELY);
-        let is_clear = decision.confidence >= LEAST_TOLD && decision.judgement.vague < VAGUE;
+        let mut likely =
+            decision.candidates.iter().filter(|it| f64::from(it.probability) >= limits.given_likely);
+        let is_clear =
+            decision.confidence >= limits.given_confidence && decision.judgement.vague < limits.given_vague;
         !self.asked.given.is_empty() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
     }
 

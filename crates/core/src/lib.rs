@@ -2,6 +2,7 @@
 //!
 //! Data flows down this list. A module may use the modules above it, never below.
 
+pub mod thresholds; // every number that decides
 pub mod tool; //     one tool, and the name it goes by
 pub mod text; //     words and terms, as they are compared
 pub mod catalog; //  every tool we know, as one immutable value

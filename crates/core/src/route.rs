@@ -18,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::hazard;
 use crate::index::Index;
 use crate::lexicon::Action;
+use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool};
 
 pub use crate::index::Sense;
@@ -274,7 +275,8 @@ impl<'a> Ranking<'a> {
             }
             // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
             Method::Seed => {
-                let ranked = order(index, comparison, &seed::scores(index, catalog, comparison), 12.0);
+                let ranked =
+                    order(index, comparison, &seed::scores(index, catalog, comparison), seed::sharpness());
                 let judgement = seed::judge(&ranked, &comparison.intent);
                 (ranked, judgement)
             }
@@ -314,22 +316,17 @@ pub fn traits(
     (ranked.first().map(|first| first.position), traits)
 }
 
-/// What a tool loses that makes another format than the request wants, as a logarithm of odds.
-const CONTRARY: f32 = 6.0;
-
+/// Takes off what tools lose that make another format than the request wants.
 fn contradicted(catalog: &Catalog, task: &str, comparison: &Comparison, counts: &Signals) -> Vec<f32> {
     let mut scores = weights::scores(comparison, counts);
     let Some(formats) = Formats::wanted(task) else { return scores };
     for (score, position) in scores.iter_mut().zip(&comparison.tools) {
         if formats.are_against(&catalog.tools()[*position]) {
-            *score -= CONTRARY;
+            *score -= thresholds().ranking.contrary as f32;
         }
     }
     scores
 }
-
-/// The score of no tool at all: a weak candidate is not likely only because it is alone.
-pub(crate) const NOTHING: f32 = 3.0;
 
 /// Whether running a tool for a request has to be confirmed first: it destroys, or it changes something and
 /// the request asks for something to be removed.
@@ -359,7 +356,7 @@ fn removes_nothing(index: &Index, candidates: &[Candidate], intent: &Intent) -> 
 
 fn order(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) -> Vec<Candidate> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let nothing = ((NOTHING - best) * temper).exp();
+    let nothing = ((thresholds().ranking.nothing as f32 - best) * temper).exp();
     let total: f32 = nothing + scores.iter().map(|score| ((score - best) * temper).exp()).sum::<f32>();
     let mut ranked: Vec<Candidate> = comparison
         .tools
@@ -406,13 +403,6 @@ fn shares_name(index: &Index, a: usize, b: usize) -> bool {
     3 * shared >= 2 * a.len().max(b.len()).max(1)
 }
 
-/// From here on a request counts as vague: better asked once too often than guessed.
-const VAGUE: f64 = 0.3;
-/// From here on nothing fits: to decline what could be done is worse than to ask.
-const NONE: f64 = 0.75;
-/// A request that may be this vague is never clear: it is neither declined nor acted on without a closer look.
-const MAY_BE_VAGUE: f64 = 0.1;
-
 /// A vague request is asked about, a clear one that nothing fits is declined.
 fn verdict(
     catalog: &Catalog,
@@ -421,15 +411,16 @@ fn verdict(
     candidates: &[Candidate],
     rules: Rules,
 ) -> Verdict {
-    let ask = || Verdict::Ask(Inquiry::about(catalog, intent, judgement, candidates));
+    let (limits, ask) =
+        (&thresholds().decision, || Verdict::Ask(Inquiry::about(catalog, intent, judgement, candidates)));
     if candidates.is_empty() {
-        return if judgement.vague >= VAGUE || intent.is_empty() { ask() } else { Verdict::Abstain };
+        return if judgement.vague >= limits.vague || intent.is_empty() { ask() } else { Verdict::Abstain };
     }
-    let is_clear = judgement.vague < VAGUE;
-    if judgement.right >= rules.confidence && is_clear {
+    if judgement.right >= rules.confidence && judgement.vague < limits.vague {
         return Verdict::Act;
     }
-    if judgement.none >= NONE && judgement.vague < MAY_BE_VAGUE { Verdict::Abstain } else { ask() }
+    let is_hopeless = judgement.none >= limits.no_tool && judgement.vague < limits.maybe_vague;
+    if is_hopeless { Verdict::Abstain } else { ask() }
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@ use crate::plan;
 use crate::route::{Candidate, Decision};
 use crate::session::{Meant, Registry, merged, needed};
 use crate::task::clauses;
+use crate::thresholds::thresholds;
 
 /// Candidates of each part of a message that are looked at.
 pub const MOST_RANKED: usize = 20;
 /// Requests of one message that are looked at each by itself.
 const MOST_CLAUSES: usize = 4;
-/// A message that is vaguer than this needs no tools of its own: `yes`, `the second one`, `mark it as done`.
-const VAGUE: f64 = 0.5;
 
 /// What a message needs.
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ pub fn needs(
     };
     let ranked = merged(decisions.iter().map(|it| it.candidates.iter().filter_map(share).collect()));
     let domains = domains(&ranked);
-    let is_clear = decisions.first().is_some_and(|whole| whole.judgement.vague < VAGUE);
+    let is_clear = decisions.first().is_some_and(|whole| whole.judgement.vague < thresholds().toolset.vague);
     let bound = needed(registry, &domains, &ranked, if is_clear { most } else { 0 });
     Needs { domains, ranked, bound }
 }

@@ -9,12 +9,8 @@ use crate::fill::{self, Argument, Filling, Form, Source, Wish};
 use crate::plan::{self, Choice, Duty, Input, Plan, Step};
 use crate::route::{Candidate, Decision, Intent, Verdict};
 use crate::task::{Clause, Each, StandIn, stand_ins};
+use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool};
-
-/// What it is worth that no tool that is likelier by its words takes what a step says, as a logarithm of odds.
-const TAKEN_ALONE: f64 = 1.0;
-/// How much of the threshold the least sure step of a plan may miss when the others are surer.
-const WEAKEST: f64 = 0.75;
 
 /// A step of a task, with the tool that it means.
 struct Assigned<'a> {
@@ -55,7 +51,9 @@ impl Decide<'_> {
         let least = weakest.map_or(0.0, sureness);
         let threshold = self.world.rules.confidence;
         match chosen.iter().copied().collect::<Option<Vec<Choice>>>() {
-            Some(choices) if least >= WEAKEST * threshold && together(&choices) >= threshold => {
+            Some(choices)
+                if least >= thresholds().plan.weakest_step * threshold && together(&choices) >= threshold =>
+            {
                 let assigned = settled.into_iter().zip(choices).map(|(clause, it)| self.assigned(clause, it));
                 self.draw(&assigned.collect::<Vec<_>>()).map(Some)
             }
@@ -99,7 +97,8 @@ impl Decide<'_> {
         if likelier.peek().is_none() || !takes(choice.position) || likelier.any(|it| takes(it.position)) {
             return choice;
         }
-        let odds = choice.confidence / (1.0 - choice.confidence).max(f64::MIN_POSITIVE) * TAKEN_ALONE.exp();
+        let odds = choice.confidence / (1.0 - choice.confidence).max(f64::MIN_POSITIVE)
+            * thresholds().plan.only_taker.exp();
         Choice { confidence: odds / (1.0 + odds), ..choice }
     }
 

@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::{Categories, Lexicon};
 use crate::metadata::Knowledge;
 use crate::text::terms;
+use crate::thresholds::thresholds;
 
 /// What the servers of a catalog are called.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +21,6 @@ struct Server {
     tools: usize,
 }
 
-/// `time` or `memory` in a request mostly means the thing and not the server.
-const COMMON_WORD: f32 = 0.3;
 /// From here on a name says nothing about which tool is meant.
 const MANY_TOOLS: usize = 8;
 /// Words around a product's name in the name of a server.
@@ -107,5 +106,5 @@ fn sureness(name: &[String]) -> f32 {
         Some(noun) => !noun.is_product,
         None => lexicon.verb(term).is_some(),
     };
-    if name.iter().all(is_common) { COMMON_WORD } else { 1.0 }
+    if name.iter().all(is_common) { thresholds().index.common_name as f32 } else { 1.0 }
 }

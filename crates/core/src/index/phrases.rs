@@ -9,6 +9,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::Lexicon;
 use crate::metadata::{Knowledge, first_sentence};
 use crate::text::terms;
+use crate::thresholds::thresholds;
 use crate::tool::words::words;
 
 /// Phrasings of tools, by their words.
@@ -38,8 +39,6 @@ fn spelt_out(name: &str) -> String {
 
 /// A phrasing is short; what comes later is ballast.
 const MAX_TERMS: usize = 48;
-/// What the next best phrasing adds: two that fit are more than one.
-const SECOND: f32 = 0.25;
 
 impl Phrases {
     /// Reads the phrasings of every tool of a catalog.
@@ -118,6 +117,7 @@ impl Phrases {
         }
         // The phrasings of a tool stand together, so its best two are found in one pass.
         touched.sort_unstable();
+        let next = thresholds().index.second_phrase as f32;
         for same in touched.chunk_by(|a, b| self.tool(*a) == self.tool(*b)) {
             let (mut best, mut second) = (0.0_f32, 0.0_f32);
             for phrase in same {
@@ -129,7 +129,7 @@ impl Phrases {
                 }
             }
             let tool = self.tool(same[0]);
-            scores[tool as usize] = (best + SECOND * second) / (1.0 + SECOND);
+            scores[tool as usize] = (best + next * second) / (1.0 + next);
             found.push(tool);
         }
         scores

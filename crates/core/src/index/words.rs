@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use crate::catalog::Catalog;
 use crate::lexicon::Lexicon;
 use crate::text::{SOME_FOLDER, each_term, without_folders};
+use crate::thresholds::thresholds;
 use crate::tool::words::words as identifier_words;
 use crate::tool::{Tool, choices, remarks};
 
@@ -68,18 +69,22 @@ struct Field {
     length_penalty: f32,
 }
 
-// Weights and penalties are those that found most among 30,000 public tools, with requests written for them.
-const FIELDS: [Field; 6] = [
-    Field { weight: 2.0, length_penalty: 0.5 }, // name
-    Field { weight: 2.0, length_penalty: 0.2 }, // server
-    Field { weight: 1.5, length_penalty: 0.5 }, // title
-    Field { weight: 0.6, length_penalty: 0.7 }, // parameters
-    Field { weight: 3.0, length_penalty: 0.3 }, // description
-    Field { weight: 1.0, length_penalty: 0.7 }, // what parameters are for
-];
+/// The parts of a tool that are searched: name, server, title, parameters, description, and what parameters are for.
+const FIELDS: usize = 6;
 
-/// How soon a word said again stops counting.
-const SATURATION: f32 = 0.8;
+/// Returns how much each part counts.
+fn fields() -> [Field; FIELDS] {
+    let index = &thresholds().index;
+    let field = |weight: f64, length: f64| Field { weight: weight as f32, length_penalty: length as f32 };
+    [
+        field(index.name, index.name_length),
+        field(index.server, index.server_length),
+        field(index.title, index.title_length),
+        field(index.parameters, index.parameters_length),
+        field(index.description, index.description_length),
+        field(index.parameter_descriptions, index.parameter_descriptions_length),
+    ]
+}
 
 /// The rarest words of a request decide; a request of a thousand words need not cost a thousand lists.
 const MAX_QUERY_TERMS: usize = 64;
@@ -220,7 +225,7 @@ fn count(number: usize) -> u32 {
 struct Mention {
     term: u32,
     tool: u32,
-    times: [u8; FIELDS.len()],
+    times: [u8; FIELDS],
 }
 
 /// An index in the making; the lengths must all be known before anything is weighed.
@@ -235,7 +240,7 @@ struct Build {
     choices: Rows,
     choice_starts: Vec<u32>,
     /// The words in each field of each tool.
-    lengths: Vec<[u32; FIELDS.len()]>,
+    lengths: Vec<[u32; FIELDS]>,
     /// The words of the tool being read, kept to spare its allocation.
     words: Vec<(u32, usize)>,
 }
@@ -264,12 +269,12 @@ impl Build {
 
         self.add_name(&tool.name);
         self.add_inputs(tool);
-        let mut length = [0; FIELDS.len()];
+        let mut length = [0; FIELDS];
         words.sort_unstable();
         let tool = count(self.lengths.len());
         for same_term in words.chunk_by(|a, b| a.0 == b.0) {
             let term = same_term[0].0;
-            let mut times = [0_u8; FIELDS.len()];
+            let mut times = [0_u8; FIELDS];
             for &(_, field) in same_term {
                 times[field] = times[field].saturating_add(1);
                 length[field] += 1;
@@ -352,7 +357,7 @@ impl Build {
     }
 
     /// The median length of each field among the tools that have it: one huge text does not move it.
-    fn usual_lengths(&self) -> [f32; FIELDS.len()] {
+    fn usual_lengths(&self) -> [f32; FIELDS] {
         std::array::from_fn(|field| {
             let mut lengths: Vec<u32> =
                 self.lengths.iter().map(|lengths| lengths[field]).filter(|length| *length > 0).collect();
@@ -367,13 +372,14 @@ fn rarity(tools: usize, tools_with: u32) -> f32 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
-fn weigh(times: &[u8; FIELDS.len()], length: &[u32; FIELDS.len()], usual: &[f32; FIELDS.len()]) -> f32 {
+fn weigh(times: &[u8; FIELDS], length: &[u32; FIELDS], usual: &[f32; FIELDS]) -> f32 {
+    let saturation = thresholds().index.saturation as f32;
     let mut weight = 0.0;
-    for (at, field) in FIELDS.iter().enumerate().filter(|(at, _)| times[*at] > 0) {
+    for (at, field) in fields().iter().enumerate().filter(|(at, _)| times[*at] > 0) {
         let relative = length[at] as f32 / usual[at];
         let times = (1.0 + f32::from(times[at]).ln())
             / (1.0 - field.length_penalty + field.length_penalty * relative);
-        weight += field.weight * times / (times + SATURATION);
+        weight += field.weight * times / (times + saturation);
     }
     weight
 }

@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::lexicon::Action;
 use crate::route::{Candidate, Decision, Intent, Signal};
 use crate::task::{Clause, Shape, StandIn, stand_ins};
+use crate::thresholds::thresholds;
 
 /// How readily a likely cut is taken for a real one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,24 +17,6 @@ pub enum Splitting {
     Bold,
 }
 
-/// A part below this confidence is no request where its cut is only likely, for each way of splitting.
-const LEAST: [(Splitting, f64); 2] = [(Splitting::Careful, 0.75), (Splitting::Bold, 0.02)];
-/// Below this nothing fits a part at all.
-const NOTHING: f64 = 0.02;
-/// Words that only tell something by their form are a request all the same if a tool fits them as well as this.
-const TOLD: f64 = 0.5;
-/// Words before a request that begin with no known verb only tell something if a tool fits them so much less.
-const WEAK: f64 = 0.25;
-/// A question is one of its own if a tool fits it as well as this.
-const ASKED: f64 = 0.3;
-/// The same where it stands for something said before, or where the whole task is sure without it.
-const ASKED_WITH_DOUBT: f64 = 0.5;
-/// A whole task that is as sure as this is one request, unless its parts are sure as well.
-const WHOLE: f64 = 0.8;
-
-/// How much of that confidence a part needs whose cut is sure.
-const SURE: f64 = 0.05;
-
 /// Joins parts that are no requests of their own to those before them.
 ///
 /// `decisions` are about the clauses, in order, and `whole` is about the task.
@@ -43,7 +26,11 @@ pub fn settle(
     (decisions, whole): (&[&Decision], &Decision),
     splitting: Splitting,
 ) -> Vec<Clause> {
-    let least = LEAST.iter().find(|(known, _)| *known == splitting).map_or(0.0, |(_, least)| *least);
+    let limits = &thresholds().plan;
+    let least = match splitting {
+        Splitting::Careful => limits.careful_part,
+        Splitting::Bold => limits.bold_part,
+    };
     let mut settled: Vec<(Clause, &Decision)> = Vec::new();
     for (clause, decision) in clauses.into_iter().zip(decisions) {
         let is_second = settled.len() == 1;
@@ -56,33 +43,34 @@ pub fn settle(
         let refers = stand_ins(&clause.words, clause.language).contains(&StandIn::One);
         // What the words show to be a request needs less to stay one.
         let bar = match clause.shape {
-            Shape::Request => least * SURE,
+            Shape::Request => least * limits.sure_part,
             // A question that stands for something said before is often about that alone.
-            Shape::Question => match (refers, whole.confidence < WHOLE) {
-                (false, true) => least.min(ASKED),
-                (false, false) | (true, true) => least.min(ASKED_WITH_DOUBT),
+            Shape::Question => match (refers, whole.confidence < limits.whole) {
+                (false, true) => least.min(limits.question),
+                (false, false) | (true, true) => least.min(limits.doubtful_question),
                 (true, false) => least,
             },
             Shape::Unclear | Shape::Told => least,
         };
         // What is told before a request belongs to it.
         let is_meant = first(whole) == first(decision);
-        let is_weak = known.confidence < WEAK * decision.confidence;
+        let is_weak = known.confidence < limits.weak_opening * decision.confidence;
         let is_told = match before.shape {
-            Shape::Told => known.confidence < least.max(TOLD) || same || is_meant,
-            Shape::Unclear => is_weak && is_meant && whole.confidence >= WHOLE,
+            Shape::Told => known.confidence < least.max(limits.told) || same || is_meant,
+            Shape::Unclear => is_weak && is_meant && whole.confidence >= limits.whole,
             Shape::Request | Shape::Question => false,
         };
         if is_second && is_told && !is_bare {
             before.join(task, &clause);
-            let is_all = clause.shape != Shape::Request && decision.confidence < least.max(TOLD);
+            let is_all = clause.shape != Shape::Request && decision.confidence < least.max(limits.told);
             before.shape = if is_all { before.shape } else { Shape::Request };
             *known = decision;
             continue;
         }
         let is_detail =
-            first(whole) == first(known) && whole.confidence >= WHOLE && decision.confidence < bar;
-        let is_part = clause.shape != Shape::Request && (decision.confidence < bar.max(NOTHING) || same)
+            first(whole) == first(known) && whole.confidence >= limits.whole && decision.confidence < bar;
+        let is_part = clause.shape != Shape::Request
+            && (decision.confidence < bar.max(limits.no_part) || same)
             || same && refers
             || splitting == Splitting::Careful && is_detail;
         if is_part && !is_bare {
@@ -116,17 +104,6 @@ pub fn spoken(clauses: &[Clause], at: usize) -> String {
 fn first(decision: &Decision) -> Option<usize> {
     decision.candidates.first().map(|candidate| candidate.position)
 }
-
-/// What it is worth that a step uses the server of the step before it, as a logarithm of odds.
-const SAME_SERVER: f32 = 4.5;
-/// What it is worth that a tool does what the verb of a step says. A step begins with its verb, so the verb tells
-/// more than that of a request in any words.
-const SAME_ACTION: f32 = 0.5;
-/// What it is worth that the whole task means a tool, too.
-const IN_WHOLE: f32 = 2.0;
-
-/// No candidate is less likely than this.
-const LEAST_LIKELY: f32 = 1e-4;
 
 /// The tool that a request means.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,9 +187,10 @@ impl Company<'_> {
 
     fn alone(&self, candidate: &Candidate) -> f32 {
         let in_whole = self.whole.candidates.iter().any(|it| it.position == candidate.position);
-        candidate.probability.max(LEAST_LIKELY).ln()
-            + if in_whole { IN_WHOLE } else { 0.0 }
-            + SAME_ACTION * candidate.signals[Signal::Action as usize]
+        let worth = &thresholds().plan;
+        candidate.probability.max(worth.least_likely as f32).ln()
+            + if in_whole { worth.in_whole as f32 } else { 0.0 }
+            + worth.same_action as f32 * candidate.signals[Signal::Action as usize]
     }
 
     /// What two tools are worth beside one another. One tool for two requests that ask for different things is no company
@@ -220,7 +198,8 @@ impl Company<'_> {
     fn together(&self, a: Placed, b: Placed) -> f32 {
         let tools = self.catalog.tools();
         let is_company = a.position != b.position || a.action == b.action;
-        if is_company && tools[a.position].server == tools[b.position].server { SAME_SERVER } else { 0.0 }
+        let is_same = tools[a.position].server == tools[b.position].server;
+        if is_company && is_same { thresholds().plan.same_server as f32 } else { 0.0 }
     }
 
     /// How likely a tool is right: what its decision says of the likeliest, shared out among all candidates by what they
@@ -234,20 +213,17 @@ impl Company<'_> {
         let total: f32 = self.candidates(decision).map(worth).sum();
         let own = self.candidates(decision).find(|it| it.position == position).map_or(0.0, worth);
         let is_in_whole = self.whole.candidates.iter().take(5).any(|it| it.position == position);
-        let odds = FITTED[0]
-            + FITTED[1] * logit(decision.confidence * f64::from(own / total))
-            + FITTED[2] * f64::from(is_in_whole);
+        // A step among others is right more often than the same words alone.
+        let limits = &thresholds().plan;
+        let odds = limits.step_bias
+            + limits.step_share * logit(decision.confidence * f64::from(own / total))
+            + limits.step_in_whole * f64::from(is_in_whole);
         1.0 / (1.0 + (-odds).exp())
     }
 }
 
-/// How the confidence of a step follows from that share and from a place in the whole task: a step among others is right
-/// more often than the same words alone. The requests of `training/data/steps.jsonl` would have it 1.9, 0.62 and 0.85,
-/// but all of them can be done.
-const FITTED: [f64; 3] = [1.4, 0.62, 0.9];
-
 fn logit(share: f64) -> f64 {
-    let share = share.clamp(1e-4, 1.0 - 1e-4);
+    let share = share.clamp(thresholds().plan.least_likely, 1.0 - thresholds().plan.least_likely);
     (share / (1.0 - share)).ln()
 }
 
@@ -294,7 +270,10 @@ mod tests {
             company.together(Placed { position: a, action: first }, Placed { position: b, action: second })
         };
         let (same, other) = ([Action::Create, Action::Create], [Action::Search, Action::Create]);
-        assert_eq!([worth(search, tag, other), worth(tag, tag, same)], [SAME_SERVER, SAME_SERVER]);
+        assert_eq!(
+            [worth(search, tag, other), worth(tag, tag, same)],
+            [thresholds().plan.same_server as f32; 2]
+        );
         assert_eq!([worth(tag, tag, other), worth(search, tool("shop__add_label"), other)], [0.0, 0.0]);
     }
 

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::Candidate;
 use super::signals::{Comparison, Signal};
 use super::weights::length;
-use super::{Candidate, NOTHING};
 use crate::lexicon::Action;
+use crate::thresholds::thresholds;
 
 /// What was judged about a request, as probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -119,18 +120,20 @@ pub type Traits = [f32; Trait::ALL.len()];
 
 pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
     let mut traits = [0.0; Trait::ALL.len()];
+    let units = &thresholds().ranking;
     let mut set = |it: Trait, value: f32| traits[it as usize] = value;
     let (intent, query) = (&comparison.intent, &comparison.query);
     set(Trait::Bias, 1.0);
     if let Some(first) = ranked.first() {
         let second = ranked.get(1);
         let of = |signal: Signal| first.signals[signal as usize];
-        let likely = first.probability.clamp(0.001, 0.999);
+        let likely = first.probability.clamp(units.least_belief as f32, 1.0 - units.least_belief as f32);
         set(Trait::Belief, (likely / (1.0 - likely)).ln());
-        let next = second.map_or(NOTHING, |second| second.score.max(NOTHING));
-        set(Trait::Margin, (first.score - next).min(4.0));
+        let nothing = units.nothing as f32;
+        let next = second.map_or(nothing, |second| second.score.max(nothing));
+        set(Trait::Margin, (first.score - next).min(units.most_margin as f32));
         set(Trait::Rival, second.map_or(0.0, |second| second.probability));
-        set(Trait::Score, first.score / 10.0);
+        set(Trait::Score, first.score / units.score_unit as f32);
         let copied = [
             (Trait::Words, Signal::Words),
             (Trait::Gloss, Signal::Gloss),
@@ -153,7 +156,7 @@ pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
     set(Trait::NoAction, f32::from(intent.action == Action::Unknown));
     set(Trait::Coverage, query.coverage);
     set(Trait::Length, length(query));
-    set(Trait::Details, intent.clues.details.min(4) as f32 / 4.0);
+    set(Trait::Details, (intent.clues.details as f32 / units.detail_unit as f32).min(1.0));
     set(Trait::Target, f32::from(intent.clues.has_target || intent.clues.names_product));
     set(Trait::StandIns, f32::from(intent.clues.stand_ins > 0));
     set(Trait::Clarity, intent.confidence as f32);

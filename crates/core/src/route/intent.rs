@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::lexicon::{Action, Categories, Language, Reading, Word};
+use crate::thresholds::thresholds;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -186,19 +187,20 @@ fn is_stand_in(word: &str) -> bool {
 }
 
 fn confidence(action: Action, clues: Clues) -> f64 {
-    let mut confidence = 0.15;
+    let adds = &thresholds().intent;
+    let mut confidence = adds.base;
     if action != Action::Unknown {
-        confidence += 0.25;
+        confidence += adds.action;
     }
     if clues.has_target {
-        confidence += 0.3;
+        confidence += adds.target;
     }
     if clues.names_product {
-        confidence += 0.15;
+        confidence += adds.product;
     }
-    confidence += 0.1 * clues.details.min(2) as f64;
+    confidence += adds.detail * clues.details.min(2) as f64;
     if clues.stand_ins > 0 && clues.details == 0 && !clues.has_target {
-        confidence = f64::min(confidence, 0.3);
+        confidence = f64::min(confidence, adds.stand_in);
     }
-    confidence.clamp(0.05, 0.97)
+    confidence.clamp(adds.least, adds.most)
 }

@@ -3,6 +3,7 @@
 use super::{Candidate, Intent, Judgement};
 use crate::catalog::Catalog;
 use crate::lexicon::Action;
+use crate::thresholds::thresholds;
 use crate::tool::Tool;
 
 /// The one question that settles what a request left open.
@@ -34,7 +35,8 @@ impl Inquiry {
     ) -> Self {
         let tool = |at: usize| candidates.get(at).map(|candidate| &catalog.tools()[candidate.position]);
         let (first, second) = (tool(0), tool(1));
-        let is_vague = judgement.vague >= super::VAGUE || intent.confidence < 0.35;
+        let limits = &thresholds().decision;
+        let is_vague = judgement.vague >= limits.vague || intent.confidence < limits.unclear_intent;
         match (first, second) {
             (Some(first), Some(second)) if !is_vague => {
                 let is_twin = candidates[1].twin_of == Some(candidates[0].position);

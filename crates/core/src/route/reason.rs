@@ -5,17 +5,17 @@ use super::{Candidate, Scope};
 use crate::index::Index;
 use crate::lexicon::Categories;
 use crate::text::{SOME_FOLDER, terms, without_folders};
+use crate::thresholds::thresholds;
 
 /// More reasons than this are noise.
 const MAX_REASONS: usize = 4;
 /// Words of a request that are looked at for a reason.
 const MAX_WORDS: usize = 60;
-/// What adds less than this to a score is no reason.
-const WORTH_SAYING: f32 = 0.15;
 
 /// Adds to each candidate why it fits, the strongest reason first.
 pub(super) fn explain(scope: Scope, task: &str, counts: &Signals, candidates: &mut [Candidate]) {
     let task = &*without_folders(task, SOME_FOLDER);
+    let least = thresholds().ranking.reason as f32;
     for candidate in candidates {
         let mut adds: Vec<(Signal, f32)> = Vec::new();
         for signal in Signal::ALL {
@@ -26,7 +26,7 @@ pub(super) fn explain(scope: Scope, task: &str, counts: &Signals, candidates: &m
                 None => adds.push((kept, added)),
             }
         }
-        adds.retain(|(signal, added)| added.abs() > WORTH_SAYING && *signal != Signal::Available);
+        adds.retain(|(signal, added)| added.abs() > least && *signal != Signal::Available);
         adds.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut reasons: Vec<String> = Vec::new();
         for (signal, added) in adds {

@@ -6,12 +6,15 @@ use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::metadata::Metadata;
 use crate::text::terms;
+use crate::thresholds::thresholds;
 
-/// Use cases that share this much of their words are the same.
-const SAME: f32 = 0.8;
+/// Sharpens scores until they share the belief as the examples of the first design expect.
+pub(super) fn sharpness() -> f32 {
+    thresholds().seed.sharpness as f32
+}
 
 pub(super) fn scores(index: &Index, catalog: &Catalog, comparison: &Comparison) -> Vec<f32> {
-    let intent = &comparison.intent;
+    let (intent, seed) = (&comparison.intent, &thresholds().seed);
     let keywords: Vec<String> = intent.keywords.iter().flat_map(|word| terms(word, 4)).collect();
     let score = |(position, signals): (&usize, &[f32; Signal::ALL.len()])| {
         let metadata = Metadata::of(&catalog.tools()[*position], index.knowledge.of(*position));
@@ -20,13 +23,13 @@ pub(super) fn scores(index: &Index, catalog: &Catalog, comparison: &Comparison) 
         let said = keywords.iter().filter(|keyword| known.contains(keyword)).count();
         let mut score = 0.0;
         if !metadata.category.is_empty() && metadata.category == intent.category {
-            score += 0.4;
+            score += seed.category as f32;
         }
-        score += 0.3 * said as f32 / keywords.len().max(1) as f32;
-        if metadata.use_cases.iter().any(|it| similarity(it, &intent.use_case) > SAME) {
-            score += 0.2;
+        score += seed.keywords as f32 * said as f32 / keywords.len().max(1) as f32;
+        if metadata.use_cases.iter().any(|it| similarity(it, &intent.use_case) > seed.same_use_case as f32) {
+            score += seed.use_case as f32;
         }
-        score + 0.1 * signals[Signal::Available as usize]
+        score + seed.availability as f32 * signals[Signal::Available as usize]
     };
     comparison.tools.iter().zip(&comparison.signals).map(score).collect()
 }
@@ -41,7 +44,7 @@ fn similarity(a: &str, b: &str) -> f32 {
 
 pub(super) fn judge(ranked: &[Candidate], intent: &Intent) -> Judgement {
     let right = ranked.first().map_or(0.0, |first| f64::from(first.score));
-    let none = if right < 0.2 { 1.0 } else { 0.0 };
-    let vague = if intent.confidence < 0.5 { 1.0 } else { 0.0 };
+    let none = if right < thresholds().seed.no_tool { 1.0 } else { 0.0 };
+    let vague = if intent.confidence < thresholds().seed.vague { 1.0 } else { 0.0 };
     Judgement { right, none, vague }
 }

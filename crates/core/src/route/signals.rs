@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::index::{Hit, Index};
 use crate::lexicon::{Action, Categories, Language, Reading};
 use crate::text::{SOME_FOLDER, terms, without_folders};
+use crate::thresholds::thresholds;
 use crate::tool::Effect;
 
 /// One side from which a request and a tool are compared.
@@ -212,16 +213,12 @@ const FROM_SERVER: usize = 25;
 const MAX_TERMS: usize = 64;
 /// The rest of the words that go with a request's are chance.
 const MAX_RELATED: usize = 48;
-/// What one rare word can add at most: all fields, once each.
-const BEST_WEIGHT: f32 = 5.0;
-/// Brings sums of words to the size of the other signals.
-const SUM_UNIT: f32 = 40.0;
-/// Synonyms and translations are guesses.
-const GLOSS_WEIGHT: f32 = 0.6;
 
 /// Compares a request with the tools of a catalog.
 pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Comparison {
     let Scope { catalog, index, preferred_server, standing } = scope;
+    let units = &thresholds().ranking;
+    let best_word = units.best_word as f32;
     let evidence = Evidence::of(task);
     let task = &without_folders(task, SOME_FOLDER);
     let reading = Reading::of(task);
@@ -248,7 +245,7 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
     let weighted: Vec<(String, f32)> = spoken
         .iter()
         .map(|term| (term.clone(), 1.0))
-        .chain(gloss.iter().map(|term| (term.clone(), GLOSS_WEIGHT)))
+        .chain(gloss.iter().map(|term| (term.clone(), units.gloss_word as f32)))
         .collect();
     let by_phrase = found.look(|found| index.phrases.scores(&weighted, found));
     if let Some(sense) = sense {
@@ -263,9 +260,9 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
     let (mut tools, standings): (Vec<usize>, Vec<Standing>) =
         found.tools().into_iter().map(|tool| (tool, standing(&catalog.tools()[tool]))).unzip();
     let scores = Scores {
-        words: Scored::new(&by_words, mass(index, &words) * BEST_WEIGHT),
-        gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * BEST_WEIGHT),
-        related: Scored::new(&by_related, said.len() as f32 * BEST_WEIGHT),
+        words: Scored::new(&by_words, mass(index, &words) * best_word),
+        gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * best_word),
+        related: Scored::new(&by_related, said.len() as f32 * best_word),
         phrase: Scored::new(&by_phrase, 1.0),
         sense: Scored::new(sense.map(|it| it.tools.as_slice()).unwrap_or_default(), 1.0),
         phrase_sense: Scored::new(sense.map(|it| it.phrases.as_slice()).unwrap_or_default(), 1.0),
@@ -456,7 +453,7 @@ impl Scores<'_> {
             set(whole, of_whole);
             set(share, of_best);
         }
-        set(Signal::WordsSum, self.words.scores[tool] / SUM_UNIT);
+        set(Signal::WordsSum, self.words.scores[tool] / thresholds().ranking.word_sum_unit as f32);
         set(Signal::Name, self.said(index, index.words.name_terms(tool)));
         set(Signal::Inputs, self.said(index, index.words.input_terms(tool)));
         set(Signal::Choices, f32::from(index.words.has_choice(tool, &self.terms)));
@@ -467,7 +464,7 @@ impl Scores<'_> {
         set(Signal::Action, likeness(intent.action, facts.action));
         let changes = match facts.effect {
             Effect::Read => 0.0,
-            Effect::Write => 0.5,
+            Effect::Write => thresholds().ranking.write_effect as f32,
             Effect::Destroy => 1.0,
         };
         set(Signal::Effect, if intent.action.only_reads() { changes } else { 0.0 });
@@ -538,7 +535,7 @@ fn likeness(asked: Action, does: Action) -> f32 {
         let makes = [Action::Create, Action::Send, Action::Copy, Action::Update, Action::Execute];
         [&reads[..], &changes[..], &makes[..]].iter().any(|group| group.contains(&a) && group.contains(&b))
     };
-    if near(asked, does) { 0.3 } else { -1.0 }
+    if near(asked, does) { thresholds().ranking.near_action as f32 } else { -1.0 }
 }
 
 /// Tools of a server that several candidates point to are likelier: a request that says little about a
@@ -550,7 +547,7 @@ fn add_support(index: &Index, tools: &[usize], signals: &mut [Signals]) {
         of(Signal::Words)
             + of(Signal::Gloss)
             + of(Signal::Related)
-            + 2.0 * of(Signal::Phrase)
+            + thresholds().ranking.support_phrase as f32 * of(Signal::Phrase)
             + of(Signal::Sense)
             + of(Signal::PhraseSense)
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::registry::Registry;
 use crate::domain::DOMAIN;
+use crate::thresholds::thresholds;
 
 /// A domain that a message is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,11 +15,6 @@ pub struct Meant {
     /// How much it is meant; comparable only within one message.
     pub weight: f32,
 }
-
-/// With this share of the belief a domain is meant although nobody says its name.
-const SURE: f32 = 0.5;
-/// With less than this share of the belief a domain that is named is only mentioned in passing.
-const BARELY: f32 = 0.02;
 
 /// Returns the domains that a message is about, in the order in which it mentions them. `ranked` are the tools
 /// that may be meant, each with its share of the belief.
@@ -31,8 +27,10 @@ pub fn meant(registry: &Registry, message: &str, ranked: &[(Arc<str>, f32)]) -> 
         }
     }
     let said: BTreeMap<&Arc<str>, usize> = registry.said(message).into_iter().collect();
+    let limits = &thresholds().toolset;
     let is_meant = |(domain, share): &(&Arc<str>, f32)| {
-        *share >= SURE || (*share >= BARELY && said.contains_key(*domain))
+        let share = f64::from(*share);
+        share >= limits.domain || (share >= limits.named_domain && said.contains_key(*domain))
     };
     let mut found: Vec<(&Arc<str>, f32)> = shares.into_iter().filter(is_meant).collect();
     found.sort_by(|a, b| {
@@ -67,11 +65,6 @@ pub fn named(registry: &Registry, message: &str) -> Vec<Meant> {
     said.into_iter().map(weigh).collect()
 }
 
-/// Shares of the belief from which a tool beyond the domains that are meant is worth a place for one request.
-const LIKELY: f32 = 0.1;
-/// Beside one that is this much likelier it is not.
-const FAR_LIKELIER: f32 = 3.0;
-
 /// Returns the tools that a message needs and that no domain it is about has, most needed first. Where it is
 /// about no domain in particular, these are the likeliest of all.
 pub fn needed(
@@ -85,7 +78,9 @@ pub fn needed(
         domains.iter().any(|meant| tags.contains(&meant.domain))
     };
     let best = ranked.iter().map(|(_, share)| *share).fold(0.0, f32::max);
-    let is_worth_it = |share: f32| domains.is_empty() || (share >= LIKELY && share * FAR_LIKELIER >= best);
+    let limits = &thresholds().toolset;
+    let (tool, far) = (limits.tool as f32, limits.far_likelier as f32);
+    let is_worth_it = |share: f32| domains.is_empty() || (share >= tool && share * far >= best);
     let needed = ranked.iter().filter(|(name, share)| is_worth_it(*share) && !is_covered(name));
     needed.take(most).map(|(name, _)| Arc::clone(name)).collect()
 }

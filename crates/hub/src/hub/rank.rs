@@ -9,6 +9,7 @@ use toolyard_core::route::{
     self, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Standing, Verdict, Weights,
 };
 use toolyard_core::session::USUAL;
+use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Tool;
 
 use super::Hub;
@@ -22,9 +23,6 @@ use crate::upstream::State;
 
 /// Candidates that can be asked for.
 const MOST_CANDIDATES: usize = 50;
-
-/// A search that surely nothing fits finds only what shares a word with it.
-const HOPELESS: f64 = 0.75;
 
 /// How many times longer than usual a request may take that comes before the vectors of its tools.
 const FIRST_CALL: u32 = 20;
@@ -288,7 +286,7 @@ fn found(scene: &Scene, snapshot: &Snapshot, key: &Key, decision: &Decision) -> 
     let mut found: Vec<(usize, f32)> =
         decision.candidates.iter().map(|candidate| (candidate.position, candidate.score)).collect();
     let hits = snapshot.index().words.search(&key.task, limit);
-    if decision.judgement.none >= HOPELESS {
+    if decision.judgement.none >= thresholds().decision.no_tool {
         // Something is always nearest in meaning.
         found.retain(|(position, _)| hits.iter().any(|hit| hit.position == *position));
     }

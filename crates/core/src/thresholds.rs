@@ -1,0 +1,96 @@
+//! Every number that decides, in one file: `data/thresholds.json` says what each means and where it comes from.
+//!
+//! The weights of signals and features are tables of their own, written by the examples `fit` and `fit_arguments`.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer};
+
+/// Returns the thresholds.
+pub fn thresholds() -> &'static Thresholds {
+    static ALL: LazyLock<Thresholds> = LazyLock::new(|| {
+        serde_json::from_str(include_str!("../data/thresholds.json")).expect("a test reads the thresholds")
+    });
+    &ALL
+}
+
+/// A number with its meaning and its source; both are for people.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Entry {
+        value: f64,
+        #[serde(rename = "meaning")]
+        _meaning: String,
+        #[serde(rename = "source")]
+        _source: String,
+    }
+    Entry::deserialize(deserializer).map(|entry| entry.value)
+}
+
+macro_rules! thresholds {
+    ($($(#[$doc:meta])* $group:ident: $name:ident { $($field:ident),* $(,)? })*) => {
+        /// Every number that decides.
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Thresholds { $($(#[$doc])* pub $group: $name,)* }
+
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Deserialize)]
+            #[serde(deny_unknown_fields)]
+            #[expect(missing_docs, reason = "data/thresholds.json says what each means")]
+            pub struct $name { $(#[serde(deserialize_with = "number")] pub $field: f64,)* }
+        )*
+    };
+}
+
+thresholds! {
+    /// When to act, ask or decline.
+    decision: Decision {
+        vague, maybe_vague, no_tool, unclear_intent, given_confidence, given_vague, given_likely,
+    }
+    /// Which requests are read beside tools.
+    rerank: Rerank {
+        clear, reach, unit,
+    }
+    /// How signals are scaled.
+    ranking: Ranking {
+        nothing, contrary, best_word, word_sum_unit, gloss_word, write_effect, near_action, support_phrase,
+        least_belief, most_margin, score_unit, detail_unit, length_unit, reason,
+    }
+    /// How clear a request is by its words alone.
+    intent: Intent {
+        base, action, target, product, detail, stand_in, least, most,
+    }
+    /// How much each part of a tool's text counts.
+    index: Index {
+        name, name_length, server, server_length, title, title_length, parameters, parameters_length,
+        description, description_length, parameter_descriptions, parameter_descriptions_length, saturation,
+        second_phrase, common_name,
+    }
+    /// When a task is several steps, and how sure each is.
+    plan: Plan {
+        careful_part, bold_part, no_part, sure_part, told, weak_opening, question, doubtful_question,
+        whole, same_server, same_action, in_whole, least_likely, step_bias, step_share, step_in_whole,
+        only_taker, weakest_step,
+    }
+    /// Which tools a message gets.
+    toolset: Toolset {
+        vague, domain, named_domain, tool, far_likelier,
+    }
+    /// The ranking of the first design.
+    seed: Seed {
+        category, keywords, use_case, availability, same_use_case, sharpness, no_tool, vague,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thresholds;
+
+    #[test]
+    fn r14_every_threshold_is_read_and_is_a_number() {
+        assert!(format!("{:?}", thresholds()).matches(": ").count() > 80);
+    }
+}
