@@ -1,10 +1,11 @@
 //! Learns what servers offer that were never reached, and shows on a terminal what is waited for.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 use toolyard_core::tool::clean;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::live::Snapshot;
@@ -102,7 +103,7 @@ pub(crate) async fn learn(hub: &Hub, only: Option<&str>) {
     let waiting = Waiting::begin(started(&fresh));
     let left = Mutex::new(fresh.clone());
     let done = |name: &Arc<str>| {
-        let mut left = left.lock().expect("no holder panics");
+        let mut left = left.lock();
         left.remove(name);
         waiting.say(&started(&left));
     };

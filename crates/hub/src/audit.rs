@@ -8,12 +8,13 @@ mod file; //  lines in files that are rotated
 mod shape; // arguments without their values
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -188,7 +189,7 @@ impl Audit {
     }
 
     fn write(&self, entry: Entry) {
-        let mut writing = self.writing.lock().expect("no holder panics");
+        let mut writing = self.writing.lock();
         let writing = writing.get_or_insert_with(|| {
             let (entries, waiting) = sync_channel(WAITING);
             let (folder, seal) = (self.folder.clone(), Arc::clone(&self.seal));
@@ -202,7 +203,7 @@ impl Audit {
 
     /// Waits until everything is written.
     pub(crate) fn close(&self) {
-        let writing = self.writing.lock().expect("no holder panics").take();
+        let writing = self.writing.lock().take();
         if let Some(Writing { entries, task }) = writing {
             drop(entries);
             let _ = task.join();

@@ -1,9 +1,10 @@
 //! Who asked, and how to reach them while their request runs.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
@@ -258,7 +259,7 @@ pub struct Questions {
 impl Questions {
     /// Takes a client's response to a question.
     pub fn answer(&self, id: &Id, answer: Answer) {
-        let waiting = self.open.lock().expect("no holder panics").remove(id);
+        let waiting = self.open.lock().remove(id);
         if let Some(waiting) = waiting {
             let _ = waiting.send(answer);
         }
@@ -268,7 +269,7 @@ impl Questions {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let id = Id::from_json(raw(&format!("hub-{number}")).get()).expect("a string is an id");
         let (reply, answer) = oneshot::channel();
-        self.open.lock().expect("no holder panics").insert(id.clone(), reply);
+        self.open.lock().insert(id.clone(), reply);
         (id.clone(), Open { questions: Arc::clone(self), lines, id, answer: Some(answer) })
     }
 }
@@ -289,7 +290,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let unanswered = self.questions.open.lock().expect("no holder panics").remove(&self.id);
+        let unanswered = self.questions.open.lock().remove(&self.id);
         if unanswered.is_some() {
             let id = RawValue::from_string(self.id.as_json().to_owned()).unwrap_or_else(|_| raw(&()));
             let params = raw(&serde_json::json!({ "requestId": id }));

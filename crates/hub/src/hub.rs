@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
@@ -198,7 +199,7 @@ impl Hub {
             tracing::warn!("{}", off.sentence(name));
         }
         {
-            let mut written = self.board.written.lock().expect("no holder panics");
+            let mut written = self.board.written.lock();
             let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
             for (name, server) in config.ordered() {
                 let name: Arc<str> = name.as_str().into();
@@ -265,7 +266,7 @@ impl Hub {
     }
 
     fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut background = self.background.lock().expect("no holder panics");
+        let mut background = self.background.lock();
         while background.try_join_next().is_some() {}
         background.spawn(work);
     }
@@ -332,7 +333,7 @@ impl Hub {
 
     /// Names the only client there can be, which may then be asked outside of its requests.
     pub fn set_sole_client(&self, caller: Option<Arc<Caller>>) {
-        *self.around.audience.sole.lock().expect("no holder panics") = caller;
+        *self.around.audience.sole.lock() = caller;
     }
 
     /// Notes what a client can be asked.
@@ -363,7 +364,7 @@ impl Hub {
     /// Returns what is known of each server, for people.
     pub fn servers(&self) -> Vec<ServerStatus> {
         let (settings, snapshot) = (self.settings(), self.snapshot());
-        let faults = self.board.written.lock().expect("no holder panics").faults.clone();
+        let faults = self.board.written.lock().faults.clone();
         let status = |upstream: &Arc<Upstream>| {
             let (state, listing) = (upstream.state(), snapshot.listings.get(&upstream.name));
             let gathered = snapshot.problems.iter().filter(|problem| *problem.server == *upstream.name);
@@ -427,7 +428,7 @@ impl Hub {
     /// Learns what the chosen servers offer; `each` is told as they are done.
     pub async fn learn(&self, which: impl Fn(&Upstream) -> bool, each: impl Fn(&Upstream)) {
         let heard = |upstream: &Upstream| {
-            let written = self.board.written.lock().expect("no holder panics");
+            let written = self.board.written.lock();
             written.heard.get(&upstream.name).copied().unwrap_or_default()
         };
         let mut learning = JoinSet::new();
@@ -456,7 +457,7 @@ impl Hub {
     /// once and never again, so the first list of a new configuration is worth a moment.
     pub async fn first_heard(&self, patience: Duration, which: impl Fn(&Upstream) -> bool) {
         let is_heard = || {
-            let written = self.board.written.lock().expect("no holder panics");
+            let written = self.board.written.lock();
             self.upstreams().iter().filter(|upstream| which(upstream)).all(|upstream| {
                 written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
             })

@@ -7,9 +7,10 @@ mod lease; // one hub at a time drives a run
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use toolyard_core::run::{Ending, Leaving, Run};
 
@@ -172,7 +173,7 @@ impl Journal {
     }
 
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
-        let mut guard = self.connection.lock().expect("no holder panics");
+        let mut guard = self.connection.lock();
         if guard.is_none() {
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
             made.map_err(|source| Error::File { path: self.folder.clone(), source })?;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog, Problem};
 use toolyard_core::index::Index;
@@ -77,7 +78,7 @@ impl Snapshot {
         if let Some(index) = self.index.get() {
             return self.catalog.position(tool.id.as_str()).map(|at| index.knowledge.of(at).clone());
         }
-        let known = self.facts.lock().expect("no holder panics").get(&tool.server).cloned();
+        let known = self.facts.lock().get(&tool.server).cloned();
         let known = known.unwrap_or_else(|| {
             let listing = self.listings.get(&tool.server);
             let info = listing.and_then(|it| Fields::parse(it.info.as_deref()).ok());
@@ -85,7 +86,7 @@ impl Snapshot {
             let sources = (Some(Library::builtin()), &*self.own);
             let made: Arc<[Facts]> =
                 Knowledge::of_server(&self.catalog, sources, &tool.server, version.as_deref()).into();
-            let mut facts = self.facts.lock().expect("no holder panics");
+            let mut facts = self.facts.lock();
             Arc::clone(facts.entry(Arc::clone(&tool.server)).or_insert(made))
         });
         let at = self.catalog.of_server(&tool.server).iter().position(|other| other.id == tool.id)?;

@@ -12,10 +12,11 @@ mod seat; //     which model is in use, and what happens when it fails
 mod shelf; //    vectors that are known already
 mod work; //     computing those that are not
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 use toolyard_core::embed::Embedding;
 use toolyard_core::index::{Sense, spoken};
@@ -101,7 +102,7 @@ impl Meanings {
     /// Takes a configuration over.
     pub(crate) fn choose(&self, search: &SemanticSearch) {
         let chosen = search.enabled.then(|| search.model.clone());
-        if self.seat.lock().expect("no holder panics").choose(chosen) {
+        if self.seat.lock().choose(chosen) {
             self.wake.notify_one();
         }
     }
@@ -160,7 +161,7 @@ impl Meanings {
     /// Returns until when requests wait for all vectors of a catalog: the patience counts from the first of them, so that
     /// later ones are not kept waiting as well.
     pub(crate) fn all_until(&self, snapshot: &Snapshot, patience: Duration) -> Instant {
-        let mut first = self.first_wait.lock().expect("no holder panics");
+        let mut first = self.first_wait.lock();
         let known = first.filter(|(number, _)| *number == snapshot.number);
         let (_, since) = *first.insert(known.unwrap_or((snapshot.number, Instant::now())));
         since + patience
@@ -173,7 +174,7 @@ impl Meanings {
         snapshot: &Snapshot,
         likely: &[usize],
     ) -> Readiness {
-        let seat = self.seat.lock().expect("no holder panics");
+        let seat = self.seat.lock();
         if matches!(seat.opening(), seat::Opening::Nothing) {
             return Readiness::Complete;
         }
@@ -186,7 +187,7 @@ impl Meanings {
 
     /// Returns how far tools are understood.
     pub(crate) fn status(&self) -> MeaningStatus {
-        self.status.lock().expect("no holder panics").clone()
+        self.status.lock().clone()
     }
 
     /// Compares a request with the tools of a snapshot by the vectors that are there now.
@@ -201,7 +202,7 @@ impl Meanings {
         }
         let request = now.seated.embedder.request(task, limit).await;
         let (failed, has_fallen) = {
-            let mut seat = self.seat.lock().expect("no holder panics");
+            let mut seat = self.seat.lock();
             let failed = request.as_ref().err().map(ToString::to_string);
             let has_fallen = seat.count(&now.seated, failed.as_deref());
             (failed, has_fallen)
@@ -290,10 +291,10 @@ impl Meanings {
             let _turn = turn;
             loop {
                 let Some(seated) = this.seated() else { return this.publish_nothing() };
-                let is_current = || this.seat.lock().expect("no holder panics").is_current(&seated);
+                let is_current = || this.seat.lock().is_current(&seated);
                 let goes_on = || !this.is_closed.load(Ordering::Relaxed) && goes_on() && is_current();
                 let Err(err) = this.fill(&seated, &snapshot, effort, &goes_on) else { return };
-                this.seat.lock().expect("no holder panics").fall(&seated, &err.to_string());
+                this.seat.lock().fall(&seated, &err.to_string());
             }
         });
         let _ = work.await;
@@ -336,7 +337,7 @@ impl Meanings {
     /// Opens the model that is to be used, unless it is open.
     fn seated(&self) -> Option<Arc<Seated>> {
         loop {
-            let opening = self.seat.lock().expect("no holder panics").opening();
+            let opening = self.seat.lock().opening();
             let opening = match opening {
                 seat::Opening::Open(seated) => return Some(seated),
                 seat::Opening::Nothing => return None,
@@ -346,7 +347,7 @@ impl Meanings {
                 let shelf = Shelf::new(Arc::clone(&self.store), &embedder);
                 (embedder, shelf)
             });
-            self.seat.lock().expect("no holder panics").opened(&opening, opened);
+            self.seat.lock().opened(&opening, opened);
         }
     }
 
@@ -361,14 +362,13 @@ impl Meanings {
 
     fn publish_nothing(&self) {
         self.published.send_replace(None);
-        let trouble = self.seat.lock().expect("no holder panics").trouble();
-        *self.status.lock().expect("no holder panics") =
-            MeaningStatus { trouble, ..MeaningStatus::default() };
+        let trouble = self.seat.lock().trouble();
+        *self.status.lock() = MeaningStatus { trouble, ..MeaningStatus::default() };
     }
 
     fn tell(&self, draft: &Draft) {
-        let trouble = self.seat.lock().expect("no holder panics").trouble();
-        *self.status.lock().expect("no holder panics") = MeaningStatus {
+        let trouble = self.seat.lock().trouble();
+        *self.status.lock() = MeaningStatus {
             model: Some(draft.seated.embedder.name().to_owned()),
             known: draft.known,
             all: draft.all,
@@ -378,12 +378,12 @@ impl Meanings {
 
     /// Waits until a model that failed may be tried again.
     async fn retried(&self) {
-        let at = self.seat.lock().expect("no holder panics").retry_at();
+        let at = self.seat.lock().retry_at();
         match at {
             Some(at) => tokio::time::sleep_until(at.into()).await,
             None => std::future::pending().await,
         }
-        self.seat.lock().expect("no holder panics").retry();
+        self.seat.lock().retry();
     }
 }
 

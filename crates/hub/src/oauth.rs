@@ -10,11 +10,12 @@
 
 use std::panic;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::Shared;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::timeout;
 use tracing::{debug, warn};
 use url::Url;
@@ -263,7 +264,7 @@ impl std::fmt::Debug for Authority {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn entry(&self) -> String {

@@ -10,10 +10,11 @@ use std::io::{BufRead, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
@@ -101,7 +102,7 @@ impl Nursery {
         {
             return Err(Error::NoFolder(folder.to_owned()));
         }
-        self.watchdog.lock().expect("no holder panics").start(&self.token);
+        self.watchdog.lock().start(&self.token);
         let marker = format!("{}:{}:", self.token, self.started.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(launch.command);
         command
@@ -128,7 +129,7 @@ impl Nursery {
         })?;
         let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(group) = group {
-            self.watchdog.lock().expect("no holder panics").add(group.as_raw_pid());
+            self.watchdog.lock().add(group.as_raw_pid());
         }
         Ok(Child {
             stdin: process.stdin.take(),
@@ -281,7 +282,7 @@ impl Drop for Remains {
         }
         if let Some(group) = self.group {
             // The number may be another's from now on.
-            self.watchdog.lock().expect("no holder panics").remove(group.as_raw_pid());
+            self.watchdog.lock().remove(group.as_raw_pid());
         }
     }
 }

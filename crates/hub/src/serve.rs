@@ -1,11 +1,12 @@
 //! How clients reach the hub: over stdio and HTTP, in both eras of the protocol.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::caller::{Caller, Era};
 use crate::config::{Profile, Surface};
 use crate::hub::Hub;
+use parking_lot::Mutex;
 
 pub(crate) mod era; //         which era a request belongs to, and what each expects of results
 pub(crate) mod answer; //      one request, one answer

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +113,7 @@ impl Store {
 
     /// Returns what was learnt of a server under the same configuration.
     pub fn listing(&self, server: &str, fingerprint: &str) -> Option<Arc<Listing>> {
-        let connection = self.connection.lock().expect("no holder panics");
+        let connection = self.connection.lock();
         let text: Option<String> = connection
             .prepare_cached("SELECT listing FROM server WHERE name = ?1 AND fingerprint = ?2")
             .and_then(|mut statement| {
@@ -149,7 +150,7 @@ impl Store {
 
     /// Returns what the hubs that still run say about themselves.
     pub fn statuses(&self) -> Vec<Status> {
-        let connection = self.connection.lock().expect("no holder panics");
+        let connection = self.connection.lock();
         let Ok(mut statement) = connection.prepare("SELECT status FROM hub ORDER BY pid") else {
             return Vec::new();
         };
@@ -160,7 +161,7 @@ impl Store {
 
     /// Returns what was seen of every tool's calls.
     pub(crate) fn measured(&self) -> Vec<(String, Measured)> {
-        let connection = self.connection.lock().expect("no holder panics");
+        let connection = self.connection.lock();
         let Ok(mut statement) = connection.prepare("SELECT tool, calls, failures, latency_ms FROM measured")
         else {
             return Vec::new();
@@ -197,7 +198,7 @@ impl Store {
 
     /// Returns the stored vectors of texts, each `None` where there is none.
     pub(crate) fn vectors(&self, model: i64, texts: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
-        let connection = self.connection.lock().expect("no holder panics");
+        let connection = self.connection.lock();
         let sql = "SELECT vector FROM vector WHERE model = ?1 AND text = ?2";
         let Ok(mut statement) = connection.prepare_cached(sql) else { return vec![None; texts.len()] };
         let mut vector = |text: &&[u8]| statement.query_row(params![model, text], |row| row.get(0)).ok();
@@ -206,7 +207,7 @@ impl Store {
 
     /// Keeps vectors of texts, all or none. Others may keep the same.
     pub(crate) fn keep_vectors(&self, model: i64, rows: &[(&[u8], Vec<u8>)]) -> Result<(), Error> {
-        let mut connection = self.connection.lock().expect("no holder panics");
+        let mut connection = self.connection.lock();
         let mut keep = || -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;
             {
@@ -226,7 +227,7 @@ impl Store {
     }
 
     fn write_rows(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<usize, Error> {
-        let mut connection = self.connection.lock().expect("no holder panics");
+        let mut connection = self.connection.lock();
         let attempt = |connection: &Connection| {
             connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values))
         };

@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -271,7 +272,7 @@ impl Inner {
     }
 
     fn key(&self, place: Place, id: [u8; 8]) -> Result<Key, Error> {
-        let mut known = self.key.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.key.lock();
         if let Some(key) = known.as_ref()
             && (key.place, key.id) == (place, id)
         {
@@ -317,7 +318,7 @@ impl Inner {
                 }
             }
         }
-        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());
+        *self.key.lock() = Some(key.clone());
         Ok(key)
     }
 

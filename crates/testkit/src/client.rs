@@ -11,10 +11,11 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
@@ -154,7 +155,7 @@ impl Client {
 
     /// Answers requests of the server: the method and parameters become a result or an error.
     pub fn answer_with(&self, answer: impl Fn(&str, &Value) -> Result<Value, Value> + Send + 'static) {
-        *lock(&self.shared.answer) = Box::new(answer);
+        *self.shared.answer.lock() = Box::new(answer);
     }
 
     /// Sends a request and waits for its result.
@@ -166,7 +167,7 @@ impl Client {
     pub async fn start(&self, method: &str, params: Value) -> Result<Pending, Error> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, reply) = oneshot::channel();
-        lock(&self.shared.pending).insert(id, sender);
+        self.shared.pending.lock().insert(id, sender);
         let params = self.shared.era().dress(params);
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.send(&message).await?;
@@ -395,17 +396,17 @@ impl Shared {
     }
 
     fn era(&self) -> Era {
-        lock(&self.era).clone()
+        self.era.lock().clone()
     }
 
     fn set_era(&self, era: Era) {
-        *lock(&self.era) = era;
+        *self.era.lock() = era;
     }
 
     /// Takes one message in; gives the answer that is to be sent if it was a request.
     fn take(&self, message: Value) -> Option<Value> {
         if message.get("method").is_none()
-            && let Some(waiting) = message["id"].as_u64().and_then(|id| lock(&self.pending).remove(&id))
+            && let Some(waiting) = message["id"].as_u64().and_then(|id| self.pending.lock().remove(&id))
         {
             // The test may have dropped its side.
             drop(waiting.send(outcome(message)));
@@ -413,7 +414,7 @@ impl Shared {
         }
         let answer = match (message.get("id"), message["method"].as_str()) {
             (Some(id), Some(method)) => {
-                let answer = lock(&self.answer)(method, &message["params"]);
+                let answer = self.answer.lock()(method, &message["params"]);
                 Some(match answer {
                     Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
                     Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
@@ -427,7 +428,7 @@ impl Shared {
 
     /// Ends one request, or all if `id` is none.
     fn fail(&self, id: Option<u64>, error: impl Fn() -> Error) {
-        let mut pending = lock(&self.pending);
+        let mut pending = self.pending.lock();
         let failed: Vec<u64> = match id {
             Some(id) => vec![id],
             None => pending.keys().copied().collect(),
@@ -456,8 +457,4 @@ fn outcome(mut message: Value) -> Result<Value, Error> {
         }),
         None => Ok(message["result"].take()),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! A service with a language model that says what a test wrote down, in the dialects of Ollama and OpenAI.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use axum::Router;
@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -120,7 +121,7 @@ impl Oracle {
 
     /// Returns everything that was asked so far.
     pub fn pleas(&self) -> Vec<Plea> {
-        self.shared.pleas.lock().expect("no holder panics").clone()
+        self.shared.pleas.lock().clone()
     }
 }
 
@@ -131,9 +132,9 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
     let authorization = headers.get("authorization").and_then(|it| it.to_str().ok()).unwrap_or_default();
     let path = uri.path().to_owned();
     let plea = Plea { path: path.clone(), authorization: authorization.to_owned(), body };
-    shared.pleas.lock().expect("no holder panics").push(plea);
+    shared.pleas.lock().push(plea);
     let saying = {
-        let mut sayings = shared.sayings.lock().expect("no holder panics");
+        let mut sayings = shared.sayings.lock();
         match sayings.len() {
             0 => Saying::Silence,
             1 => sayings[0].clone(),

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use testkit::client::Client;
@@ -171,11 +171,11 @@ impl Yard {
         let found = wait_for(2 * SOON, || {
             let hubs = Store::open(&self.data()).statuses();
             let status = hubs.into_iter().flat_map(|hub| hub.servers).find(|it| it.name == server);
-            last.lock().unwrap().clone_from(&status);
+            last.lock().clone_from(&status);
             std::future::ready(status.filter(&fits))
         });
         let found = tokio::time::timeout(SOON, found).await;
-        found.unwrap_or_else(|_| panic!("the status of `{server}` stays {:#?}", last.lock().unwrap()))
+        found.unwrap_or_else(|_| panic!("the status of `{server}` stays {:#?}", last.lock()))
     }
 
     /// Waits until the hub has learnt what a server offers.

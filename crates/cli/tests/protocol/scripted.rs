@@ -1,12 +1,13 @@
 //! Servers that say exactly what a test writes down, byte for byte.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -88,7 +89,7 @@ impl OverHttp {
         let kept = Arc::clone(&got);
         let take = move |http: Method, headers: HeaderMap, body: Bytes| {
             let got = Got { http, headers, message: serde_json::from_slice(&body).unwrap_or_default() };
-            kept.lock().unwrap().push(got.clone());
+            kept.lock().push(got.clone());
             let answer = answer(&got);
             async move { answer }
         };
@@ -99,7 +100,7 @@ impl OverHttp {
 
     /// Gives everything it got so far.
     pub(crate) fn got(&self) -> Vec<Got> {
-        self.got.lock().unwrap().clone()
+        self.got.lock().clone()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::client::{Client, Error};
@@ -125,7 +126,7 @@ impl Served {
             .by_ref()
             .inspect(|line| note(&stderr, line))
             .find_map(|line| Some(line.strip_prefix("toolyard serves ")?.to_owned()));
-        let url = url.unwrap_or_else(|| panic!("the hub did not start: {}", stderr.lock().unwrap()));
+        let url = url.unwrap_or_else(|| panic!("the hub did not start: {}", stderr.lock()));
         let kept = Arc::clone(&stderr);
         // The rest is taken too, so that the hub is never stuck on a full pipe.
         std::thread::spawn(move || lines.for_each(|line| note(&kept, &line)));
@@ -137,7 +138,7 @@ impl Served {
     }
 
     pub(crate) fn stderr(&self) -> String {
-        self.stderr.lock().unwrap().clone()
+        self.stderr.lock().clone()
     }
 
     /// Gives the address of a profile, or of none.
@@ -176,7 +177,7 @@ impl Drop for Served {
 }
 
 fn note(kept: &Mutex<String>, line: &str) {
-    let mut kept = kept.lock().unwrap();
+    let mut kept = kept.lock();
     kept.push_str(line);
     kept.push('\n');
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
@@ -57,7 +58,7 @@ impl Encoding {
     /// Writes down what was encoded, for the next run.
     pub(crate) fn remember(&self) {
         let mut bytes = Vec::new();
-        for (text, vector) in &*self.known.lock().expect("no holder panics") {
+        for (text, vector) in &*self.known.lock() {
             for part in [text.as_bytes(), &vector.to_bytes()] {
                 bytes.extend(u32::try_from(part.len()).expect("texts are short").to_le_bytes());
                 bytes.extend(part);
@@ -67,11 +68,11 @@ impl Encoding {
     }
 
     fn packed(&self, text: &str) -> Packed {
-        if let Some(known) = self.known.lock().expect("no holder panics").get(text) {
+        if let Some(known) = self.known.lock().get(text) {
             return known.clone();
         }
         let packed = self.encoder.encode(text).pack();
-        self.known.lock().expect("no holder panics").insert(text.to_owned(), packed.clone());
+        self.known.lock().insert(text.to_owned(), packed.clone());
         packed
     }
 

@@ -1,8 +1,9 @@
 //! What servers offer, written by one task and shown to everybody as a snapshot.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{broadcast, mpsc, watch};
 use toolyard_core::metadata::Sidecar;
 
@@ -59,7 +60,7 @@ impl Board {
         let counts = |written: &Written| written.fingerprints.get(&learnt.server) == Some(&fingerprint);
         let changes = match &learnt.listing {
             Ok(listing) => {
-                let written = self.written.lock().expect("no holder panics");
+                let written = self.written.lock();
                 let known = written.listings.get(&learnt.server).filter(|_| counts(&written));
                 listing.changes_since(known.map(|known| &**known))
             }
@@ -70,7 +71,7 @@ impl Board {
         {
             tracing::warn!(server = %learnt.server, "{err}; it will be learnt again after a restart");
         }
-        let mut written = self.written.lock().expect("no holder panics");
+        let mut written = self.written.lock();
         if !counts(&written) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Whose vectors somebody waits for: they are computed before all others, on all cores.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 /// The tools whose vectors requests wait for.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Waiting<'a>(&'a Rush);
 impl Rush {
     /// Lets these tools of a snapshot go before all others while the result lives.
     pub(super) fn wait(&self, snapshot: u64, tools: &[usize]) -> Waiting<'_> {
-        let mut awaited = self.0.lock().expect("no holder panics");
+        let mut awaited = self.0.lock();
         if awaited.snapshot != snapshot {
             awaited.tools.clear();
         }
@@ -38,20 +38,20 @@ impl Rush {
 
     /// Returns a number that changes with what is to be computed next, and whether somebody waits.
     pub(super) fn turn(&self) -> (u64, bool) {
-        let awaited = self.0.lock().expect("no holder panics");
+        let awaited = self.0.lock();
         (awaited.turn, awaited.waiting > 0)
     }
 
     /// Returns the tools of a snapshot that are waited for.
     pub(super) fn tools(&self, snapshot: u64) -> Vec<usize> {
-        let awaited = self.0.lock().expect("no holder panics");
+        let awaited = self.0.lock();
         if awaited.snapshot == snapshot { awaited.tools.clone() } else { Vec::new() }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut awaited = self.0.0.lock().expect("no holder panics");
+        let mut awaited = self.0.0.lock();
         awaited.waiting -= 1;
         if awaited.waiting == 0 {
             awaited.tools.clear();

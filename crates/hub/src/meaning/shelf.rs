@@ -2,8 +2,9 @@
 //! store did not take.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use toolyard_core::embed::Packed;
 
@@ -63,7 +64,7 @@ impl Shelf {
                 found[*at] = vector.filter(|vector| vector.dims() == self.dims);
             }
         }
-        let unkept = self.unkept.lock().expect("no holder panics");
+        let unkept = self.unkept.lock();
         for at in left {
             if found[at].is_none() {
                 found[at] = unkept.get(&texts[at]).cloned();
@@ -79,7 +80,7 @@ impl Shelf {
                 chunk.iter().map(|(text, vector)| (&text.0[..], vector.to_bytes())).collect();
             if let Err(err) = self.store.keep_vectors(self.model, &rows) {
                 tracing::debug!("{err}; vectors are computed again after a restart");
-                self.unkept.lock().expect("no holder panics").extend(chunk.iter().cloned());
+                self.unkept.lock().extend(chunk.iter().cloned());
             }
         }
     }

@@ -1,9 +1,10 @@
 //! What is kept count of: calls per minute of a tool, calls at once and failures in a row of a server.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Refusal;
@@ -44,7 +45,7 @@ impl Gate {
     /// Counts a call of a tool, or says when the next one is allowed.
     pub(crate) fn count(&self, tool: &str, limit: Option<u32>, now: Instant) -> Result<(), Refusal> {
         let Some(limit) = limit else { return Ok(()) };
-        let mut calls = self.calls.lock().expect("no holder panics");
+        let mut calls = self.calls.lock();
         let recent = calls.entry(tool.to_owned()).or_default();
         recent.retain(|&at| now.duration_since(at) < WINDOW);
         if recent.len() >= limit as usize {
@@ -66,7 +67,7 @@ impl Gate {
         self.enter(server, Instant::now())?;
         let mut passage = Probe { gate: self, server: Some(Arc::clone(server)) };
         let turns = {
-            let mut turns = self.turns.lock().expect("no holder panics");
+            let mut turns = self.turns.lock();
             Arc::clone(
                 turns.entry((Arc::clone(server), limit)).or_insert_with(|| Arc::new(Semaphore::new(limit))),
             )
@@ -88,7 +89,7 @@ impl Gate {
     }
 
     fn breaker<T>(&self, server: &Arc<str>, change: impl FnOnce(&mut Breaker) -> T) -> T {
-        change(self.breakers.lock().expect("no holder panics").entry(Arc::clone(server)).or_default())
+        change(self.breakers.lock().entry(Arc::clone(server)).or_default())
     }
 }
 

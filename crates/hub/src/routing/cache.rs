@@ -1,10 +1,11 @@
 //! Decisions that were made before, never results.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use toolyard_core::route::Decision;
 
 /// Everything that a decision is made from.
@@ -71,7 +72,7 @@ struct Entry {
 impl Cache {
     /// Returns the decision for a key that is not older than `ttl`, and counts whether there was one.
     pub(crate) fn get(&self, key: &Key, now: Instant, ttl: Duration) -> Option<Arc<Decision>> {
-        let found = self.held.lock().expect("no holder panics").get(key, now, ttl);
+        let found = self.held.lock().get(key, now, ttl);
         let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
@@ -79,7 +80,7 @@ impl Cache {
 
     /// Keeps a decision, and at most `size` of them.
     pub(crate) fn put(&self, key: Key, decision: Arc<Decision>, now: Instant, size: usize) {
-        self.held.lock().expect("no holder panics").put(Arc::new(key), decision, now, size);
+        self.held.lock().put(Arc::new(key), decision, now, size);
     }
 
     /// Counts a decision that took too long.
@@ -92,7 +93,7 @@ impl Cache {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             late: self.late.load(Ordering::Relaxed),
-            entries: self.held.lock().expect("no holder panics").entries.len(),
+            entries: self.held.lock().entries.len(),
         }
     }
 }

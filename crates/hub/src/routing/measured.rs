@@ -1,9 +1,9 @@
 //! How long calls of each tool take and how often they fail, as seen and not as promised.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 /// How much the latest call counts against all before it.
 const LATEST: f64 = 0.2;
 
@@ -49,12 +49,12 @@ struct Seen {
 impl Measures {
     /// Begins with what was kept before.
     pub(crate) fn load(&self, kept: impl IntoIterator<Item = (String, Measured)>) {
-        self.0.lock().expect("no holder panics").all.extend(kept);
+        self.0.lock().all.extend(kept);
     }
 
     /// Notes a call.
     pub(crate) fn note(&self, tool: &str, took: Duration, outcome: Outcome) {
-        let mut seen = self.0.lock().expect("no holder panics");
+        let mut seen = self.0.lock();
         let all = seen.all.entry(tool.to_owned()).or_default();
         all.add(took, outcome);
         let latency_ms = all.latency_ms;
@@ -66,12 +66,12 @@ impl Measures {
 
     /// Returns what was seen of a tool.
     pub(crate) fn of(&self, tool: &str) -> Option<Measured> {
-        self.0.lock().expect("no holder panics").all.get(tool).copied()
+        self.0.lock().all.get(tool).copied()
     }
 
     /// Takes what is to be added to what is kept: more calls and failures, and the latency by now.
     pub(crate) fn take_fresh(&self) -> BTreeMap<String, Measured> {
-        std::mem::take(&mut self.0.lock().expect("no holder panics").fresh)
+        std::mem::take(&mut self.0.lock().fresh)
     }
 }
 

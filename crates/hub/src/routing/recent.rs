@@ -1,9 +1,10 @@
 //! What conversations used lately.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 /// Tools of one conversation that are remembered.
 const MOST_TOOLS: usize = 10;
 /// Conversations that are remembered.
@@ -25,7 +26,7 @@ struct Used {
 impl Recent {
     /// Notes that a conversation used a tool.
     pub(crate) fn note(&self, conversation: &str, tool: &str, now: Instant) {
-        let mut conversations = self.0.lock().expect("no holder panics");
+        let mut conversations = self.0.lock();
         if conversations.len() >= MOST_CONVERSATIONS && !conversations.contains_key(conversation) {
             conversations.retain(|_, used| now.duration_since(used.at) < REST);
             let oldest = conversations.iter().min_by_key(|(_, used)| used.at).map(|(name, _)| name.clone());
@@ -47,7 +48,7 @@ impl Recent {
 
     /// Returns what a conversation used, the latest first.
     pub(crate) fn of(&self, conversation: &str, now: Instant) -> Vec<Arc<str>> {
-        let conversations = self.0.lock().expect("no holder panics");
+        let conversations = self.0.lock();
         let used = conversations.get(conversation).filter(|used| now.duration_since(used.at) < REST);
         used.map(|used| used.tools.iter().cloned().collect()).unwrap_or_default()
     }
@@ -84,7 +85,7 @@ mod tests {
         for number in 0..MOST_CONVERSATIONS + 10 {
             recent.note(&number.to_string(), "t", now + Duration::from_millis(number as u64));
         }
-        assert_eq!(recent.0.lock().unwrap().len(), MOST_CONVERSATIONS);
+        assert_eq!(recent.0.lock().len(), MOST_CONVERSATIONS);
         assert!(recent.of("0", now).is_empty());
     }
 }

@@ -4,11 +4,11 @@
 //! pages, large pictures and files become links to a resource of the hub.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -122,13 +122,13 @@ impl Remainders {
     }
 
     fn with<T>(&self, id: &str, principal: &str, read: impl FnOnce(&Kept) -> T) -> Option<T> {
-        let kept = self.0.lock().expect("no holder panics");
+        let kept = self.0.lock();
         let found = kept.get(id).filter(|it| it.principal == principal && it.since.elapsed() < PATIENCE);
         found.map(read)
     }
 
     fn put(&self, id: String, fresh: Kept) {
-        let mut all = self.0.lock().expect("no holder panics");
+        let mut all = self.0.lock();
         all.retain(|_, kept| kept.since.elapsed() < PATIENCE);
         all.insert(id, fresh);
         while all.len() > 1 && all.values().map(Kept::bytes).sum::<usize>() > MOST_BYTES {
@@ -322,7 +322,7 @@ mod tests {
             let text = "x".repeat(MOST_BYTES / 3);
             fitted(&remainders, &json!({"content": [{"type": "text", "text": text}]}), 1000);
         }
-        let bytes: usize = remainders.0.lock().unwrap().values().map(Kept::bytes).sum();
+        let bytes: usize = remainders.0.lock().values().map(Kept::bytes).sum();
         assert!(bytes <= MOST_BYTES, "{bytes}");
     }
 }

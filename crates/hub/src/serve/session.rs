@@ -1,8 +1,9 @@
 //! One client of the session era: what it said about itself, what it waits for.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
@@ -34,7 +35,7 @@ pub(crate) struct InFlight(Mutex<HashMap<Id, AbortHandle>>);
 
 impl InFlight {
     pub(crate) fn add(&self, id: Id, handle: AbortHandle) {
-        let mut requests = self.0.lock().expect("no holder panics");
+        let mut requests = self.0.lock();
         requests.retain(|_, handle| !handle.is_finished());
         requests.insert(id, handle);
     }
@@ -43,7 +44,7 @@ impl InFlight {
     pub(crate) fn cancel(&self, params: Option<&RawValue>) {
         let named =
             Fields::parse(params).ok().and_then(|fields| Id::from_json(fields.get("requestId")?.get()));
-        let handle = named.and_then(|id| self.0.lock().expect("no holder panics").remove(&id));
+        let handle = named.and_then(|id| self.0.lock().remove(&id));
         if let Some(handle) = handle {
             handle.abort();
         }
@@ -79,11 +80,11 @@ impl Session {
     }
 
     pub(crate) fn introduce(&self, client: Client) {
-        *self.client.lock().expect("no holder panics") = client;
+        *self.client.lock() = client;
     }
 
     pub(crate) fn client(&self) -> Client {
-        self.client.lock().expect("no holder panics").clone()
+        self.client.lock().clone()
     }
 
     /// Returns the caller of a request whose messages go to `lines`, or of none at all.
@@ -105,7 +106,7 @@ impl Session {
         lines: Option<mpsc::Sender<String>>,
     ) -> Request {
         if method == "logging/setLevel" {
-            self.client.lock().expect("no holder panics").log_level = params.read("level");
+            self.client.lock().log_level = params.read("level");
         }
         era::with_log_level(&mut params, &self.client());
         Request {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::error::RecvError;
@@ -46,7 +47,7 @@ impl Watching {
 
     /// Adds a resource; returns when its server has taken the subscription, or with its refusal.
     async fn add(&self, watched: Watched) -> Result<(), ErrorObject> {
-        let is_new = self.resources.lock().expect("no holder panics").insert(watched.clone());
+        let is_new = self.resources.lock().insert(watched.clone());
         let Some(reception) = self.reception.upgrade().filter(|_| is_new) else { return Ok(()) };
         let taken = reception.watch(&watched);
         match taken {
@@ -63,7 +64,7 @@ impl Watching {
     }
 
     fn remove(&self, watched: &Watched) {
-        let was_there = self.resources.lock().expect("no holder panics").remove(watched);
+        let was_there = self.resources.lock().remove(watched);
         if let Some(reception) = self.reception.upgrade().filter(|_| was_there) {
             reception.unwatch(watched);
         }
@@ -74,7 +75,7 @@ impl Watching {
         let Some(uri) = Fields::parse(Some(params)).ok().and_then(|fields| fields.text("uri")) else {
             return false;
         };
-        let resources = self.resources.lock().expect("no holder panics");
+        let resources = self.resources.lock();
         // Servers may announce a part of what is watched.
         resources
             .iter()
@@ -85,7 +86,7 @@ impl Watching {
 impl Drop for Watching {
     fn drop(&mut self) {
         if let Some(reception) = self.reception.upgrade() {
-            for watched in self.resources.lock().expect("no holder panics").drain() {
+            for watched in self.resources.lock().drain() {
                 reception.unwatch(&watched);
             }
         }
@@ -95,7 +96,7 @@ impl Drop for Watching {
 impl Reception {
     /// Counts a client in; the first one has to wait for the server.
     fn watch(&self, watched: &Watched) -> Option<oneshot::Receiver<Result<(), Failure>>> {
-        let mut all = self.watched.lock().expect("no holder panics");
+        let mut all = self.watched.lock();
         if let Some(watch) = all.get_mut(watched) {
             watch.clients += 1;
             return None;
@@ -107,7 +108,7 @@ impl Reception {
     }
 
     fn unwatch(&self, watched: &Watched) {
-        let mut all = self.watched.lock().expect("no holder panics");
+        let mut all = self.watched.lock();
         let Some(watch) = all.get_mut(watched) else { return };
         watch.clients -= 1;
         if watch.clients > 0 {

@@ -1,10 +1,11 @@
 //! A server behind streamable HTTP, of either era.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
@@ -144,11 +145,11 @@ impl HttpWire {
     }
 
     pub(crate) fn set_version(&self, version: Option<&str>) {
-        *self.version.lock().expect("no holder panics") = version.map(str::to_owned);
+        *self.version.lock() = version.map(str::to_owned);
     }
 
     pub(crate) fn set_mirrored(&self, mirrored: HashMap<String, Vec<Mirrored>>) {
-        *self.mirrored.lock().expect("no holder panics") = mirrored;
+        *self.mirrored.lock() = mirrored;
     }
 
     /// Posts one message and takes in everything that the server sends back on it.
@@ -165,10 +166,10 @@ impl HttpWire {
         });
         let response = response.await?;
         if let Some(session) = response.headers().get("mcp-session-id") {
-            *self.session.lock().expect("no holder panics") = Some(session.clone());
+            *self.session.lock() = Some(session.clone());
         }
         let status = response.status();
-        let had_session = self.session.lock().expect("no holder panics").is_some();
+        let had_session = self.session.lock().is_some();
         if status == StatusCode::NOT_FOUND && had_session {
             let reason = "it forgot our session";
             let forgotten =
@@ -190,10 +191,10 @@ impl HttpWire {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if let Some(session) = &*self.session.lock().expect("no holder panics") {
+        if let Some(session) = &*self.session.lock() {
             headers.insert("mcp-session-id", session.clone());
         }
-        let version = self.version.lock().expect("no holder panics").clone();
+        let version = self.version.lock().clone();
         let Some(version) = version else { return headers };
         if let Ok(value) = HeaderValue::from_str(&version) {
             headers.insert("mcp-protocol-version", value);
@@ -215,7 +216,7 @@ impl HttpWire {
         set("mcp-method", method);
         let Some(name) = mirror::name_of(method, params) else { return };
         set("mcp-name", &mirror::encode(&name));
-        let mirrored = self.mirrored.lock().expect("no holder panics");
+        let mirrored = self.mirrored.lock();
         if method == "tools/call"
             && let Some(mirrored) = mirrored.get(&name)
         {
@@ -252,7 +253,7 @@ impl HttpWire {
 
     /// Ends the session at the server, if it has one.
     pub(crate) async fn end_session(&self, server: &str) {
-        let session = self.session.lock().expect("no holder panics").take();
+        let session = self.session.lock().take();
         let Some(session) = session else { return };
         let request = self.endpoint.send(server, |client| {
             client.delete(self.endpoint.url.clone()).header("mcp-session-id", session.clone())

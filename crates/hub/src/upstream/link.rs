@@ -6,9 +6,10 @@ mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -147,10 +148,10 @@ impl Link {
         let sent = if matches!(self.wire, Wire::Lines(_)) { Sent::No } else { Sent::Perhaps };
         let (caller, own_patience) = (Arc::clone(caller), Arc::clone(&patience));
         let pending = Pending { reply, caller, progress_token, patience: own_patience, sent };
-        self.pending.lock().expect("no holder panics").insert(id, pending);
+        self.pending.lock().insert(id, pending);
         // Looked at after the insertion: whoever closes the link ends what is pending after that.
         if let Some(reason) = self.closed_because() {
-            self.pending.lock().expect("no holder panics").remove(&id);
+            self.pending.lock().remove(&id);
             return Err(self.closed_failure(reason, Sent::No));
         }
         let mut in_flight = InFlight { link: self, id, answered: false };
@@ -318,9 +319,9 @@ impl Link {
 
     /// Ends the wait for an answer.
     pub(crate) fn settle(&self, id: u64, outcome: Result<Box<RawValue>, Failure>) {
-        let pending = self.pending.lock().expect("no holder panics").remove(&id);
+        let pending = self.pending.lock().remove(&id);
         if pending.is_none() {
-            self.given_up.lock().expect("no holder panics").retain(|(given_up, _, _)| *given_up != id);
+            self.given_up.lock().retain(|(given_up, _, _)| *given_up != id);
         }
         if let Some(pending) = pending {
             let _ = pending.reply.send(outcome);
@@ -358,7 +359,7 @@ impl Link {
     /// Ends a question of the server; the client is told under the id that it knows.
     fn take_back(&self, params: Option<&RawValue>) {
         let named = Fields::parse(params).ok().and_then(|it| Id::from_json(it.get("requestId")?.get()));
-        let question = named.and_then(|id| self.open_questions.lock().expect("no holder panics").remove(&id));
+        let question = named.and_then(|id| self.open_questions.lock().remove(&id));
         if let Some((asking, task)) = question {
             asking.take_back(&task);
         }
@@ -366,7 +367,7 @@ impl Link {
 
     fn announce(&self, changes: Changes) {
         self.stale.notify_one();
-        let mut announced = self.announced.lock().expect("no holder panics");
+        let mut announced = self.announced.lock();
         let is_storm = announced.is_some_and(|(last, at)| last == changes && at.elapsed() < STORM);
         if !is_storm {
             *announced = Some((changes, Instant::now()));
@@ -378,7 +379,7 @@ impl Link {
         let Ok(mut fields) = Fields::parse(params) else { return };
         let Some(id) = fields.read::<u64>("progressToken") else { return };
         let (caller, token) = {
-            let pending = self.pending.lock().expect("no holder panics");
+            let pending = self.pending.lock();
             let Some(pending) = pending.get(&id) else { return };
             pending.patience.renew();
             (Arc::clone(&pending.caller), pending.progress_token.clone())
@@ -393,16 +394,16 @@ impl Link {
     /// the message does not say, nobody: one client must not see what is meant for another. A request that
     /// was given up counts for a while, because its server may still be at it.
     fn addressee(&self, scope: Option<u64>) -> Option<Arc<Caller>> {
-        let pending = self.pending.lock().expect("no holder panics");
+        let pending = self.pending.lock();
         if let Some(scope) = scope {
             return pending.get(&scope).map(|pending| Arc::clone(&pending.caller));
         }
-        let mut given_up = self.given_up.lock().expect("no holder panics");
+        let mut given_up = self.given_up.lock();
         given_up.retain(|(_, _, since)| since.elapsed() < GIVEN_UP);
         let mut callers =
             pending.values().map(|pending| &pending.caller).filter(|caller| !caller.is_nobody());
         let Some(first) = callers.next() else {
-            return self.audience.sole.lock().expect("no holder panics").clone();
+            return self.audience.sole.lock().clone();
         };
         let is_clear = callers.all(|other| other.identity == first.identity)
             && given_up.iter().all(|(_, identity, _)| *identity == first.identity);
@@ -412,7 +413,7 @@ impl Link {
     /// Returns the clocks that stand still while a caller is asked: those of its own calls.
     fn clocks_of(&self, caller: Option<&Arc<Caller>>, scope: Option<u64>) -> Vec<Arc<Patience>> {
         let Some(caller) = caller else { return Vec::new() };
-        let pending = self.pending.lock().expect("no holder panics");
+        let pending = self.pending.lock();
         let is_meant = |id: u64, it: &Pending| match scope {
             Some(scope) => scope == id,
             None => it.caller.identity == caller.identity,
@@ -430,11 +431,11 @@ impl Link {
         let caller = self.addressee(scope);
         let patience = self.clocks_of(caller.as_ref(), scope);
         let (link, name) = (Arc::clone(self), id.clone());
-        let mut open = self.open_questions.lock().expect("no holder panics");
+        let mut open = self.open_questions.lock();
         if open.len() >= MOST_QUESTIONS {
             open.retain(|_, (_, task)| !task.is_finished());
         }
-        let mut questions = self.questions.lock().expect("no holder panics");
+        let mut questions = self.questions.lock();
         while questions.try_join_next().is_some() {}
         if open.len() >= MOST_QUESTIONS {
             // Who asks faster than it hears the answers gets none.
@@ -473,17 +474,17 @@ impl Link {
             closed.get_or_insert_with(|| Arc::clone(&reason));
             first
         });
-        let pending = std::mem::take(&mut *self.pending.lock().expect("no holder panics"));
+        let pending = std::mem::take(&mut *self.pending.lock());
         for (_, pending) in pending {
             let _ = pending.reply.send(Err(self.closed_failure(Arc::clone(&reason), pending.sent)));
         }
         // Nobody is left to hear the answers to its questions.
-        self.questions.lock().expect("no holder panics").abort_all();
+        self.questions.lock().abort_all();
     }
 
     /// Notes that a request is with the server, or at least beyond our reach.
     pub(crate) fn is_sent(&self, id: u64) {
-        if let Some(pending) = self.pending.lock().expect("no holder panics").get_mut(&id) {
+        if let Some(pending) = self.pending.lock().get_mut(&id) {
             pending.sent = Sent::Perhaps;
         }
     }
@@ -502,7 +503,7 @@ impl Link {
     /// Whether nobody waits for an answer or watches a resource. What the hub asks on its own behalf
     /// does not count: its subscription to changes lasts as long as the connection.
     pub(crate) fn is_idle(&self) -> bool {
-        let pending = self.pending.lock().expect("no holder panics");
+        let pending = self.pending.lock();
         self.watchers.load(Ordering::Relaxed) == 0 && pending.values().all(|it| it.caller.is_nobody())
     }
 
@@ -535,12 +536,12 @@ struct InFlight<'a> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        let pending = self.link.pending.lock().expect("no holder panics").remove(&self.id);
+        let pending = self.link.pending.lock().remove(&self.id);
         if self.answered || self.link.closed_because().is_some() {
             return;
         }
         if let Some(caller) = pending.map(|it| it.caller).filter(|caller| !caller.is_nobody()) {
-            let mut given_up = self.link.given_up.lock().expect("no holder panics");
+            let mut given_up = self.link.given_up.lock();
             if given_up.len() == MOST_GIVEN_UP {
                 given_up.pop_front();
             }
@@ -560,7 +561,7 @@ impl Drop for InFlight<'_> {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let mut questions = self.link.questions.lock().expect("no holder panics");
+            let mut questions = self.link.questions.lock();
             questions.spawn_on(
                 async move { link.notify("notifications/cancelled", Some(&params)).await },
                 &runtime,

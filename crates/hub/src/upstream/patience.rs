@@ -1,8 +1,9 @@
 //! How long calls may take, and when their clock stands still.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::config::Limits;
@@ -71,7 +72,7 @@ impl Patience {
     pub(crate) async fn ends(&self) -> Spent {
         loop {
             let glance = {
-                let clock = self.clock.lock().expect("no holder panics");
+                let clock = self.clock.lock();
                 if clock.open_questions > 0 { Instant::now() + self.limit.answer } else { clock.next().0 }
             };
             tokio::time::sleep_until(glance).await;
@@ -82,17 +83,17 @@ impl Patience {
     }
 
     fn renew_at(&self, now: Instant) {
-        self.clock.lock().expect("no holder panics").answer = now + self.limit.answer;
+        self.clock.lock().answer = now + self.limit.answer;
     }
 
     fn spent_at(&self, now: Instant) -> Option<Spent> {
-        let clock = self.clock.lock().expect("no holder panics");
+        let clock = self.clock.lock();
         let (at, spent) = clock.next();
         (clock.open_questions == 0 && at <= now).then_some(spent)
     }
 
     fn stop_at(&self, now: Instant) {
-        let mut clock = self.clock.lock().expect("no holder panics");
+        let mut clock = self.clock.lock();
         if clock.open_questions == 0 {
             clock.stopped = now;
         }
@@ -100,7 +101,7 @@ impl Patience {
     }
 
     fn go_on_at(&self, now: Instant) {
-        let mut clock = self.clock.lock().expect("no holder panics");
+        let mut clock = self.clock.lock();
         clock.open_questions -= 1;
         if clock.open_questions == 0 {
             clock.answer = now + self.limit.answer;
@@ -179,7 +180,7 @@ mod tests {
 
     fn begun(limit: TimeLimit) -> (Patience, Instant) {
         let patience = Patience::new(limit);
-        let start = patience.clock.lock().unwrap().answer - limit.answer;
+        let start = patience.clock.lock().answer - limit.answer;
         (patience, start)
     }
 }

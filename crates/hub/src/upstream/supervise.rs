@@ -3,11 +3,12 @@
 //! Each server has a task of its own, so that none waits for another. Calls take the
 //! link directly; only starting goes through the task.
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -237,7 +238,7 @@ impl Upstream {
 
     /// Returns the connection if there is one, and counts that as a use of the server.
     pub(crate) fn running(&self) -> Option<Arc<Link>> {
-        let mut current = self.current.lock().expect("no holder panics");
+        let mut current = self.current.lock();
         if current.is_learning || current.is_outdated(self.ability_count.load(Ordering::Acquire)) {
             return None;
         }
@@ -248,7 +249,7 @@ impl Upstream {
     }
 
     fn used(&self) {
-        let mut current = self.current.lock().expect("no holder panics");
+        let mut current = self.current.lock();
         current.last_used = Instant::now();
         current.uses += 1;
     }

@@ -7,10 +7,10 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tempfile::NamedTempFile;
 
 use super::{
@@ -195,7 +195,7 @@ impl Vault {
     /// Waits until nobody else is writing, for a moment.
     pub(super) fn lock(&self) -> Result<Writing<'_>, Error> {
         const TRIES: u32 = 200;
-        let here = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = self.writing.lock();
         // Where folders cannot be opened or locked, only this program's own calls are kept apart.
         let Ok(folder) = File::open(&self.root) else {
             return Ok(Writing { vault: self, _here: here, _elsewhere: None });

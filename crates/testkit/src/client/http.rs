@@ -1,17 +1,18 @@
 //! POST, answers as JSON or events, and the GET stream.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Era, Error, Shared, lock};
+use super::{Era, Error, Shared};
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -43,7 +44,7 @@ impl Endpoint {
     }
 
     pub(super) fn session(&self) -> Option<String> {
-        lock(&self.address.session).clone()
+        self.address.session.lock().clone()
     }
 
     /// Sends one message. What comes back is read by a task, so that an answer that
@@ -54,14 +55,14 @@ impl Endpoint {
             shared.fail(message["id"].as_u64(), || Error::Closed);
         })?;
         if let Some(session) = response.headers().get(SESSION).and_then(|value| value.to_str().ok()) {
-            *lock(&self.address.session) = Some(session.to_owned());
+            *self.address.session.lock() = Some(session.to_owned());
         }
         if message.get("method").is_none() || message.get("id").is_none() {
             return refused(response).await.map_or(Ok(()), Err);
         }
         let id = message["id"].as_u64();
         let (address, shared) = (self.address.clone(), Arc::clone(shared));
-        lock(&self.tasks).spawn(async move { address.receive(response, &shared, id).await });
+        self.tasks.lock().spawn(async move { address.receive(response, &shared, id).await });
         Ok(())
     }
 
@@ -72,7 +73,7 @@ impl Endpoint {
             return refused(response).await.map_or(Ok(()), Err);
         }
         let (address, shared) = (self.address.clone(), Arc::clone(shared));
-        lock(&self.tasks).spawn(async move { address.events(response, &shared).await });
+        self.tasks.lock().spawn(async move { address.events(response, &shared).await });
         Ok(())
     }
 
@@ -96,7 +97,7 @@ impl Address {
         {
             request = request.header(HOST, authority.as_str());
         }
-        if let Some(session) = lock(&self.session).as_deref() {
+        if let Some(session) = self.session.lock().as_deref() {
             request = request.header(SESSION, session);
         }
         match era {

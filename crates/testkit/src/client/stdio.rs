@@ -1,9 +1,10 @@
 //! A child process and its pipes.
 
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::{Error, Shared, lock};
+use super::{Error, Shared};
 
 /// How much of stderr is kept.
 const STDERR_KEPT: usize = 1 << 20;
@@ -58,11 +59,11 @@ impl Pipe {
     }
 
     pub(super) fn stderr(&self) -> String {
-        String::from_utf8_lossy(&lock(&self.stderr)).into_owned()
+        String::from_utf8_lossy(&self.stderr.lock()).into_owned()
     }
 
     pub(super) fn strays(&self) -> Vec<String> {
-        lock(&self.strays).clone()
+        self.strays.lock().clone()
     }
 
     pub(super) async fn write(&self, bytes: &[u8]) -> Result<(), Error> {
@@ -106,7 +107,7 @@ async fn read(
                     break;
                 }
             }
-            _ => lock(&strays).push(text.trim_end_matches('\n').to_owned()),
+            _ => strays.lock().push(text.trim_end_matches('\n').to_owned()),
         }
         line.clear();
     }
@@ -116,7 +117,7 @@ async fn read(
 async fn keep(mut stderr: ChildStderr, kept: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = vec![0; 1 << 16];
     while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
-        let mut kept = lock(&kept);
+        let mut kept = kept.lock();
         let room = STDERR_KEPT.saturating_sub(kept.len()).min(count);
         kept.extend_from_slice(&chunk[..room]);
     }

@@ -1,10 +1,10 @@
 //! Lines on stdout, whole or mangled.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::kind::Fault;
@@ -50,7 +50,7 @@ impl Wire {
     /// Writes one message as the fault has it. A reader that went away ends the
     /// process: there is nobody left to serve.
     pub(super) fn send(&self, message: &[u8]) {
-        let stdout = self.stdout.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdout = self.stdout.lock();
         if self.write(&stdout, message).is_err() {
             std::process::exit(0);
         }

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use futures_util::{FutureExt, Stream, stream};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -148,14 +149,14 @@ impl Broken {
         let mut came_back = pin!(self.came_back.notified());
         came_back.as_mut().enable();
         let take = || {
-            let mut flows = self.flows.lock().expect("no holder panics");
+            let mut flows = self.flows.lock();
             let at = flows.iter().position(|(name, _)| name == stream)?;
             flows.remove(at).map(|(_, flow)| flow)
         };
         if let Some(flow) = take() {
             return Some(flow);
         }
-        self.under_way.lock().expect("no holder panics").get(stream)?.notify_one();
+        self.under_way.lock().get(stream)?.notify_one();
         let waiting = async {
             loop {
                 came_back.as_mut().await;
@@ -171,7 +172,7 @@ impl Broken {
 
     fn keep(&self, flow: Flow<mpsc::Receiver<String>>) {
         let Some(memory) = &flow.memory else { return };
-        let mut flows = self.flows.lock().expect("no holder panics");
+        let mut flows = self.flows.lock();
         flows.push_back((memory.stream.clone(), flow));
         if flows.len() > KEPT_STREAMS {
             flows.pop_front();
@@ -262,7 +263,7 @@ impl Carried {
     fn new(flow: Flow<mpsc::Receiver<String>>, home: Arc<Broken>) -> Self {
         let bell = Arc::new(Notify::new());
         if let Some(memory) = &flow.memory {
-            let mut under_way = home.under_way.lock().expect("no holder panics");
+            let mut under_way = home.under_way.lock();
             under_way.insert(memory.stream.clone(), Arc::clone(&bell));
         }
         Self { flow: Some(flow), home, bell, is_over: false }
@@ -284,7 +285,7 @@ impl Carried {
 impl Drop for Carried {
     fn drop(&mut self) {
         if let Some(memory) = self.flow.as_ref().and_then(|flow| flow.memory.as_ref()) {
-            self.home.under_way.lock().expect("no holder panics").remove(&memory.stream);
+            self.home.under_way.lock().remove(&memory.stream);
         }
         if let Some(flow) = self.flow.take().filter(|_| !self.is_over) {
             self.home.keep(flow);

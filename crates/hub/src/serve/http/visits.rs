@@ -5,11 +5,12 @@
 //! notice that their session is gone.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -102,9 +103,9 @@ impl Visits {
             last_used: Mutex::new(Instant::now()),
             relaying: tokio::spawn(async move { relay.relay_news().await }),
         });
-        let mut open = self.open.lock().expect("no holder panics");
+        let mut open = self.open.lock();
         if open.len() >= MOST {
-            let idle = |visit: &Visit| visit.last_used.lock().expect("no holder panics").elapsed();
+            let idle = |visit: &Visit| visit.last_used.lock().elapsed();
             open.retain(|_, visit| idle(visit) < IDLE);
             let longest = open.iter().max_by_key(|(_, visit)| idle(visit)).map(|(id, _)| id.clone());
             if let Some(longest) = longest.filter(|_| open.len() >= MOST) {
@@ -122,16 +123,16 @@ impl Visits {
         headers: &HeaderMap,
     ) -> Option<Arc<Visit>> {
         let id = headers.get(HEADER)?.to_str().ok()?;
-        let found = self.open.lock().expect("no holder panics").get(id).cloned();
+        let found = self.open.lock().get(id).cloned();
         if let Some(visit) = found {
             if format!("{:?}", visit.session.view) != format!("{view:?}") {
                 return None;
             }
-            *visit.last_used.lock().expect("no holder panics") = Instant::now();
+            *visit.last_used.lock() = Instant::now();
             return Some(visit);
         }
         let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
-        let is_ended = self.ended.lock().expect("no holder panics").contains(&introduction.principal);
+        let is_ended = self.ended.lock().contains(&introduction.principal);
         if is_ended || introduction.view != format!("{view:?}") {
             return None;
         }
@@ -151,8 +152,8 @@ impl Visits {
         if introduction.view != format!("{view:?}") {
             return None;
         }
-        self.open.lock().expect("no holder panics").remove(id);
-        let mut ended = self.ended.lock().expect("no holder panics");
+        self.open.lock().remove(id);
+        let mut ended = self.ended.lock();
         if ended.len() >= MOST {
             ended.clear();
         }
@@ -172,7 +173,7 @@ pub(crate) fn not_found(headers: &HeaderMap) -> Response {
 impl Visit {
     /// Takes the stream, unless it is taken. It can be taken again when it is dropped.
     pub(crate) fn take_stream(&self) -> Option<Outgoing> {
-        let receiver = self.outgoing.lock().expect("no holder panics").take()?;
+        let receiver = self.outgoing.lock().take()?;
         Some(Outgoing { receiver: Some(receiver), home: Arc::clone(&self.outgoing) })
     }
 }
@@ -192,6 +193,6 @@ impl Lines for Outgoing {
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        *self.home.lock().expect("no holder panics") = self.receiver.take();
+        *self.home.lock() = self.receiver.take();
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Mutex;
 use std::task::Poll;
 
+use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 use crate::caller::Answer;
@@ -21,7 +21,7 @@ impl Asking {
     /// Waits for the answer; for ever, once the question is taken back.
     pub(super) async fn answer(&self) -> Answer {
         poll_fn(|context| {
-            let mut asked = self.0.lock().expect("no holder panics");
+            let mut asked = self.0.lock();
             let Some(question) = asked.as_mut() else { return Poll::Pending };
             let answer = question.as_mut().poll(context);
             if answer.is_ready() {
@@ -34,7 +34,7 @@ impl Asking {
 
     /// Takes it back before this returns, so that the client hears of it before whatever the server says next.
     pub(super) fn take_back(&self, task: &AbortHandle) {
-        let question = self.0.lock().expect("no holder panics").take();
+        let question = self.0.lock().take();
         drop(question);
         task.abort();
     }

@@ -49,7 +49,7 @@ async fn a_server_that_asks_and_does_not_listen_is_not_heard_for_ever() {
         let ping = Message::Request { id: Id::number(number), method: "ping".to_owned(), params: None };
         link.receive(ping, None);
     }
-    assert_eq!(link.open_questions.lock().unwrap().len(), MOST_QUESTIONS);
+    assert_eq!(link.open_questions.lock().len(), MOST_QUESTIONS);
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! The task behind an upstream: starts, lists and stops its server, one thing at a time.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -137,7 +138,7 @@ impl Keeper {
 
     async fn next_event(&self, mailbox: &mut mpsc::UnboundedReceiver<Order>, stops: &mut Stops) -> Event {
         let (link, idle_at) = {
-            let current = self.current.lock().expect("no holder panics");
+            let current = self.current.lock();
             let idle_at = self.config.idle_stop.map(|after| current.last_used + after);
             (current.link.clone(), idle_at)
         };
@@ -166,7 +167,7 @@ impl Keeper {
     /// Starts the server to know what it offers. One that is started for nothing else is stopped again.
     async fn start_and_list(&mut self, purpose: Purpose) {
         let is_temporary = {
-            let mut current = self.current.lock().expect("no holder panics");
+            let mut current = self.current.lock();
             current.is_learning = purpose == Purpose::Learn && current.link.is_none() && self.config.lazy;
             current.is_learning
         };
@@ -184,12 +185,12 @@ impl Keeper {
                 Ok(()) | Err(_) => {}
             }
         }
-        self.current.lock().expect("no holder panics").is_learning = false;
+        self.current.lock().is_learning = false;
     }
 
     /// Takes the link away from callers, if it may be. Who has it already has counted as a use of it.
     fn retired(&self, may_be: impl FnOnce(&Current) -> bool) -> Option<Arc<Link>> {
-        let mut current = self.current.lock().expect("no holder panics");
+        let mut current = self.current.lock();
         if may_be(&current) { current.link.take() } else { None }
     }
 
@@ -204,7 +205,7 @@ impl Keeper {
             tracing::debug!(server = %self.name, "stopped because it was idle");
             return self.end(Some(link)).await;
         }
-        let mut current = self.current.lock().expect("no holder panics");
+        let mut current = self.current.lock();
         if current.last_used + idle_stop <= now {
             current.last_used = now;
         }
@@ -213,7 +214,7 @@ impl Keeper {
     /// Returns the running link, or makes one.
     async fn start(&mut self, purpose: Purpose) -> Result<Arc<Link>, Failure> {
         let (running, is_outdated) = {
-            let current = self.current.lock().expect("no holder panics");
+            let current = self.current.lock();
             let abilities = self.around.audience.ability_count.load(Ordering::Acquire);
             (current.link.clone(), purpose == Purpose::Use && current.is_outdated(abilities))
         };
@@ -246,7 +247,7 @@ impl Keeper {
             Ok(link) => {
                 (self.tries.next, self.tries.closed_until) = (None, None);
                 self.tries.ready = Some(Instant::now());
-                let mut current = self.current.lock().expect("no holder panics");
+                let mut current = self.current.lock();
                 (current.link, current.uses, current.told) = (Some(Arc::clone(&link)), 0, told);
                 drop(current);
                 self.state.send_replace(State::Ready);
@@ -300,7 +301,7 @@ impl Keeper {
         // A server that is only started to be listed has nobody to ask.
         let abilities = match purpose {
             Purpose::Learn => Fields::default(),
-            Purpose::Use => self.around.audience.abilities.lock().expect("no holder panics").clone(),
+            Purpose::Use => self.around.audience.abilities.lock().clone(),
         };
         match handshake::shake(&link, remembered, &abilities).await {
             Ok(()) => {}
@@ -355,7 +356,7 @@ impl Keeper {
 
     /// Learns what the server offers; the error says why that could not be learnt.
     async fn list(&mut self) -> Result<(), String> {
-        let link = self.current.lock().expect("no holder panics").link.clone();
+        let link = self.current.lock().link.clone();
         let Some(link) = link else { return Ok(()) };
         let listing =
             tokio::time::timeout(self.config.limits.start, listing::list(&link, &self.config.limits)).await;
@@ -408,7 +409,7 @@ impl Keeper {
     }
 
     fn drop_link(&mut self) {
-        if let Some(link) = self.current.lock().expect("no holder panics").link.take() {
+        if let Some(link) = self.current.lock().link.take() {
             link.close("it was stopped");
         }
         for task in [self.tasks.tending.take(), self.tasks.listening.take()].into_iter().flatten() {
@@ -417,7 +418,7 @@ impl Keeper {
     }
 
     async fn stop(&mut self) {
-        let link = self.current.lock().expect("no holder panics").link.take();
+        let link = self.current.lock().link.take();
         self.end(link).await;
     }
 

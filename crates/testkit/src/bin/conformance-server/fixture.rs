@@ -4,9 +4,10 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
     CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
@@ -49,12 +50,12 @@ impl Fixture {
         let mut joining = self.0.joining.subscribe();
         // One that went away while it joined is not waited for any longer.
         let _ = timeout(Duration::from_secs(1), joining.wait_for(|count| *count == 0)).await;
-        lock(&self.0.listeners).clone()
+        self.0.listeners.lock().clone()
     }
 
     /// Makes a state that only this server can have made.
     pub(crate) fn new_state(&self, step: &str) -> String {
-        let mut states = lock(&self.0.states);
+        let mut states = self.0.states.lock();
         let state = format!("{step}-{:016x}", RandomState::new().hash_one(states.len()));
         states.insert(state.clone());
         state
@@ -62,7 +63,7 @@ impl Fixture {
 
     /// Says whether this server made the state for this step.
     pub(crate) fn knows_state(&self, step: &str, state: Option<&str>) -> bool {
-        state.is_some_and(|state| state.starts_with(step) && lock(&self.0.states).contains(state))
+        state.is_some_and(|state| state.starts_with(step) && self.0.states.lock().contains(state))
     }
 }
 
@@ -227,10 +228,10 @@ impl ServerHandler for Fixture {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let sink = context.sink().clone();
         let id = sink.id().clone();
-        lock(&self.0.listeners).push(sink);
+        self.0.listeners.lock().push(sink);
         self.0.joining.send_modify(|count| *count = count.saturating_sub(1));
         context.cancelled().await;
-        lock(&self.0.listeners).retain(|listener| *listener.id() != id);
+        self.0.listeners.lock().retain(|listener| *listener.id() != id);
         Ok(())
     }
 }
@@ -249,8 +250,4 @@ pub(crate) fn finished<T: DeserializeOwned>(mut result: Value) -> T {
 /// Gives a finished call.
 pub(crate) fn complete(result: Value) -> CallToolResponse {
     CallToolResponse::Complete(finished(result))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
