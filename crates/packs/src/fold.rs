@@ -1,12 +1,16 @@
-//! Text made comparable: lower case, without the accents of Latin letters.
+//! Text made comparable: lower case, without accents.
 //!
 //! What a person types ("sao paulo", "creme brulee") finds what was written ("São Paulo").
 
-/// Lowers the case and takes accents off Latin letters.
+use unicode_normalization::UnicodeNormalization;
+
+/// Lowers the case and takes accents off letters, whether they were written as one character or as two.
 pub(crate) fn fold(text: &str) -> String {
+    let is_accent = |letter: &char| ('\u{300}'..='\u{36f}').contains(letter);
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars().flat_map(char::to_lowercase) {
-        match bare(letter) {
+    // Composing again puts back what is no accent, such as Hangul syllables and voiced kana.
+    for letter in text.nfd().filter(|it| !is_accent(it)).nfc().flat_map(char::to_lowercase) {
+        match spelled(letter) {
             Some(plain) => out.push_str(plain),
             None => out.push(letter),
         }
@@ -19,29 +23,16 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn bare(letter: char) -> Option<&'static str> {
+/// What is written for a letter that Unicode does not take apart into a plain letter and an accent.
+fn spelled(letter: char) -> Option<&'static str> {
     Some(match letter {
-        'à' | 'á' | 'â' | 'ã' | 'ä' | 'å' | 'ā' | 'ă' | 'ą' => "a",
         'æ' => "ae",
-        'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => "c",
-        'ď' | 'đ' | 'ð' => "d",
-        'è' | 'é' | 'ê' | 'ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => "e",
-        'ĝ' | 'ğ' | 'ġ' | 'ģ' => "g",
-        'ì' | 'í' | 'î' | 'ï' | 'ĩ' | 'ī' | 'į' | 'ı' => "i",
-        'ķ' => "k",
-        'ĺ' | 'ļ' | 'ľ' | 'ł' => "l",
-        'ñ' | 'ń' | 'ņ' | 'ň' => "n",
-        'ò' | 'ó' | 'ô' | 'õ' | 'ö' | 'ø' | 'ō' | 'ő' => "o",
+        'đ' | 'ð' => "d",
+        'ı' => "i",
+        'ł' => "l",
+        'ø' => "o",
         'œ' => "oe",
-        'ŕ' | 'ř' => "r",
-        'ś' | 'ŝ' | 'ş' | 'š' | 'ș' => "s",
         'ß' => "ss",
-        'ţ' | 'ť' | 'ț' => "t",
-        'ù' | 'ú' | 'û' | 'ü' | 'ũ' | 'ū' | 'ŭ' | 'ů' | 'ű' | 'ų' => "u",
-        'ý' | 'ÿ' => "y",
-        'ź' | 'ż' | 'ž' => "z",
-        // Combining marks: the same letters as some systems write file names.
-        '\u{300}'..='\u{36f}' => "",
         _ => return None,
     })
 }
@@ -54,5 +45,12 @@ mod tests {
     fn accents_and_case_do_not_matter() {
         let folded = fold("Crème BRÛLÉE, cafe\u{301}; Straße 東京");
         assert_eq!(words(&folded).collect::<Vec<_>>(), ["creme", "brulee", "cafe", "strasse", "東京"]);
+    }
+
+    #[test]
+    fn letters_that_have_no_accent_stay_and_are_the_same_however_they_are_written() {
+        assert_eq!(fold("Łódź Æsir Đà Nẵng İzmir"), "lodz aesir da nang izmir");
+        assert_eq!(fold("한글 が"), "한글 が");
+        assert_eq!(fold("\u{1112}\u{1161}\u{11ab} か\u{3099}"), "한 が");
     }
 }
