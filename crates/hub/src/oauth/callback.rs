@@ -5,12 +5,19 @@
 //! connection is kept until the tokens are there, so that the page tells how it really ended.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use axum::http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use axum::response::{Html, IntoResponse, Response};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{self, JoinSet};
 use tokio::time::timeout;
 
 use super::Error;
@@ -31,8 +38,18 @@ pub(super) struct Callback {
 /// What the browser brought, and the connection on which it waits.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub fields: BTreeMap<String, Secret>,
-    browser: TcpStream,
+    arrival: Arrival,
+    /// Whoever else has a connection open is let go with the answer.
+    visitors: JoinSet<()>,
+}
+
+/// The request that carries the state, as its connection hands it over.
+#[derive(Debug)]
+struct Arrival {
+    fields: BTreeMap<String, Secret>,
+    page: oneshot::Sender<String>,
+    /// The task of the connection.
+    task: task::Id,
 }
 
 impl Callback {
@@ -55,18 +72,15 @@ impl Callback {
     /// Waits for the answer that carries the state. Dropping the future closes the port.
     pub(super) async fn wait(self, state: &Secret) -> Result<Answer, Error> {
         let mut visitors = JoinSet::new();
+        let (arrived, mut arrivals) = mpsc::channel(1);
         loop {
             tokio::select! {
-                arrived = self.listener.accept(), if visitors.len() < MOST_OPEN => {
-                    let (stream, _) = arrived.map_err(|err| Error::Listener { reason: err.to_string() })?;
-                    let state = state.clone();
-                    visitors.spawn(timeout(PATIENCE, async move { receive(stream, &state).await }));
+                Some(arrival) = arrivals.recv() => return Ok(Answer { arrival, visitors }),
+                accepted = self.listener.accept(), if visitors.len() < MOST_OPEN => {
+                    let (stream, _) = accepted.map_err(|err| Error::Listener { reason: err.to_string() })?;
+                    visitors.spawn(receive(stream, state.clone(), arrived.clone()));
                 }
-                Some(visit) = visitors.join_next() => {
-                    if let Ok(Ok(Some(answer))) = visit {
-                        return Ok(answer);
-                    }
-                }
+                Some(_) = visitors.join_next() => {}
             }
         }
     }
@@ -75,7 +89,7 @@ impl Callback {
 impl Answer {
     /// The value of a field.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
-        self.fields.get(name).map(Secret::expose)
+        self.arrival.fields.get(name).map(Secret::expose)
     }
 
     /// Shows the end of the login in the browser.
@@ -84,68 +98,91 @@ impl Answer {
             Ok(server) => ("Logged in", format!("Toolyard may now use {server}. You can close this page.")),
             Err(reason) => ("Login failed", reason.to_owned()),
         };
-        reply(&mut self.browser, "200 OK", &page(title, &text)).await;
+        // The browser may be gone; the login does not depend on its page.
+        if self.arrival.page.send(page(title, &text)).is_err() {
+            return;
+        }
+        let shown = async {
+            while let Some(ended) = self.visitors.join_next_with_id().await {
+                if ended.map_or_else(|err| err.id(), |(id, ())| id) == self.arrival.task {
+                    return;
+                }
+            }
+        };
+        _ = timeout(PATIENCE, shown).await;
     }
 }
 
-/// Reads one request; `None` when it was not the answer, which it has then been told.
-async fn receive(mut stream: TcpStream, state: &Secret) -> Option<Answer> {
-    let head = read_head(&mut stream).await?;
-    match answer(&head, state) {
-        Ok(fields) => Some(Answer { fields, browser: stream }),
-        Err(status) => {
-            reply(&mut stream, status, &page("Not here", "This page belongs to no login that is under way."))
-                .await;
-            None
-        }
-    }
+/// Serves one request of one connection; the one that is the answer is handed over and waits for its page.
+async fn receive(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    state: Secret,
+    arrived: mpsc::Sender<Arrival>,
+) {
+    let service = service_fn(|request: Request<hyper::body::Incoming>| {
+        let answer = answer(request.method(), request.uri(), &state);
+        let arrived = arrived.clone();
+        async move { Ok::<_, Infallible>(visit(answer, &arrived).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(MOST_BYTES)
+        .half_close(true)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    // Whoever speaks no HTTP or leaves early is no concern of the login.
+    _ = connection.await;
 }
 
-async fn read_head(stream: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    let mut chunk = [0; 2048];
-    while !head.windows(4).any(|part| part == b"\r\n\r\n") {
-        let count = stream.read(&mut chunk).await.ok()?;
-        if count == 0 || head.len() + count > MOST_BYTES {
-            return None;
+async fn visit(
+    answer: Result<BTreeMap<String, Secret>, StatusCode>,
+    arrived: &mpsc::Sender<Arrival>,
+) -> Response {
+    let status = match answer {
+        Ok(fields) => {
+            let (page, shown) = oneshot::channel();
+            // A second answer has nobody to take it, and its page never comes.
+            drop(arrived.try_send(Arrival { fields, page, task: task::id() }));
+            match shown.await {
+                Ok(page) => return reply(StatusCode::OK, page),
+                Err(_) => StatusCode::BAD_REQUEST,
+            }
         }
-        head.extend_from_slice(&chunk[..count]);
-    }
-    String::from_utf8(head).ok()
+        Err(status) => status,
+    };
+    reply(status, page("Not here", "This page belongs to no login that is under way."))
 }
 
 /// The fields of the answer, or the status for a request that is none.
-fn answer(head: &str, state: &Secret) -> Result<BTreeMap<String, Secret>, &'static str> {
-    let mut words = head.lines().next().unwrap_or_default().split(' ');
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    if method != "GET" {
-        return Err("405 Method Not Allowed");
+fn answer(method: &Method, target: &Uri, state: &Secret) -> Result<BTreeMap<String, Secret>, StatusCode> {
+    if method != Method::GET {
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
     }
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    if path != "/callback" {
-        return Err("404 Not Found");
+    if target.path() != "/callback" {
+        return Err(StatusCode::NOT_FOUND);
     }
     let mut fields = BTreeMap::new();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+    for (name, value) in url::form_urlencoded::parse(target.query().unwrap_or_default().as_bytes()) {
         // A field that comes twice leaves open which one was meant.
         if fields.insert(name.into_owned(), Secret::new(value.into_owned())).is_some() {
-            return Err("400 Bad Request");
+            return Err(StatusCode::BAD_REQUEST);
         }
     }
-    if fields.get("state") == Some(state) { Ok(fields) } else { Err("400 Bad Request") }
+    if fields.get("state") == Some(state) { Ok(fields) } else { Err(StatusCode::BAD_REQUEST) }
 }
 
-async fn reply(stream: &mut TcpStream, status: &str, body: &str) {
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\
-         cache-control: no-store\r\nreferrer-policy: no-referrer\r\nx-content-type-options: nosniff\r\n\
-         content-security-policy: default-src 'none'; style-src 'unsafe-inline'\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    // The browser may be gone; the login does not depend on its page.
-    _ = stream.write_all(head.as_bytes()).await;
-    _ = stream.write_all(body.as_bytes()).await;
-    _ = stream.shutdown().await;
+fn reply(status: StatusCode, page: String) -> Response {
+    let mut response = (status, Html(page)).into_response();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 fn page(title: &str, text: &str) -> String {
@@ -165,11 +202,15 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use axum::http::StatusCode;
     use proptest::prelude::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
+    use tokio::sync::mpsc;
 
-    use super::{Callback, Secret, answer, page};
+    use super::{Callback, MOST_BYTES, Secret, page, receive};
 
     #[tokio::test]
     async fn stray_visitors_are_sent_away_and_the_right_one_is_served() {
@@ -238,14 +279,59 @@ mod tests {
         assert!(page("Login failed", "<script>\"&").contains("&lt;script&gt;&quot;&amp;"));
     }
 
+    #[tokio::test]
+    async fn what_is_too_long_or_no_http_is_sent_away() {
+        for request in [
+            format!("GET /callback?state=right&more={} HTTP/1.1\r\n\r\n", "x".repeat(2 * MOST_BYTES)),
+            "GET /callback?state=right\r\n\r\n".to_owned(),
+            "state=right\r\n\r\n".to_owned(),
+        ] {
+            assert!(!is_answer(request.as_bytes(), "right").await, "{request:.40}");
+        }
+        assert!(is_answer(b"GET /callback?state=right HTTP/1.1\r\n\r\n", "right").await);
+    }
+
+    #[tokio::test]
+    async fn the_second_answer_is_none() {
+        let (arrived, mut arrivals) = mpsc::channel(1);
+        let visit = || {
+            let (fields, arrived) = (BTreeMap::new(), arrived.clone());
+            tokio::spawn(async move { super::visit(Ok(fields), &arrived).await.status() })
+        };
+        let first = visit();
+        let arrival = arrivals.recv().await.unwrap();
+        drop(arrivals);
+        assert_eq!(visit().await.unwrap(), StatusCode::BAD_REQUEST);
+        arrival.page.send("done".to_owned()).unwrap();
+        assert_eq!(first.await.unwrap(), StatusCode::OK);
+    }
+
     proptest! {
         #[test]
         fn no_request_is_a_panic_and_none_guesses_the_state(head in any::<String>(), query in "[a-z=&%+0-9]{0,30}") {
-            let state = Secret::new("b4dSt4te-that-is-long".to_owned());
-            prop_assert!(answer(&head, &state).is_err());
-            let asked = format!("GET /callback?{query} HTTP/1.1\r\n\r\n");
-            prop_assert!(answer(&asked, &state).is_err());
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            for request in [
+                format!("{head}\r\n\r\n"),
+                format!("GET /callback?{query} HTTP/1.1\r\n{head}\r\n\r\n"),
+                format!("GET /callback?{query} HTTP/1.1\r\n\r\n"),
+            ] {
+                prop_assert!(!runtime.block_on(is_answer(request.as_bytes(), "b4dSt4te-that-is-long")));
+            }
         }
+    }
+
+    /// Sends a request and hangs up.
+    async fn is_answer(request: &[u8], state: &str) -> bool {
+        let (arrived, mut arrivals) = mpsc::channel(1);
+        let (mut browser, stream) = tokio::io::duplex(4 * MOST_BYTES);
+        browser.write_all(request).await.unwrap();
+        browser.shutdown().await.unwrap();
+        let serving = tokio::spawn(receive(stream, Secret::new(state.to_owned()), arrived));
+        let arrival = arrivals.recv().await;
+        let is_answer = arrival.is_some();
+        drop(arrival);
+        serving.await.unwrap();
+        is_answer
     }
 
     async fn visit(port: u16, method: &str, target: &str) -> String {
