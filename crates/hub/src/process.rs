@@ -15,8 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::oneshot;
+
+mod sweep; // whoever bears a marker, ended on a thread of its own
+
+use sweep::{Left, Sweeper, kill_marked};
 
 /// Inherited by all descendants of a child, so that they can be found again.
 const MARKER: &str = "TOOLYARD_CHILD";
@@ -83,6 +88,7 @@ pub struct Nursery {
     token: String,
     started: AtomicU64,
     watchdog: Arc<Mutex<Watchdog>>,
+    sweeper: Arc<Sweeper>,
 }
 
 impl Nursery {
@@ -92,7 +98,9 @@ impl Nursery {
         getrandom::fill(&mut bytes).expect("the system has randomness");
         let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let watchdog = Watchdog { program: watchdog_program, process: None, groups: BTreeSet::new() };
-        Self { token, started: AtomicU64::new(0), watchdog: Arc::new(Mutex::new(watchdog)) }
+        let watchdog = Arc::new(Mutex::new(watchdog));
+        let sweeper = Arc::new(Sweeper::start(Arc::clone(&watchdog)));
+        Self { token, started: AtomicU64::new(0), watchdog, sweeper }
     }
 
     /// Starts a child in a process group of its own.
@@ -135,7 +143,7 @@ impl Nursery {
             stdin: process.stdin.take(),
             stdout: process.stdout.take(),
             stderr: process.stderr.take(),
-            remains: Remains { group, marker, watchdog: Arc::clone(&self.watchdog) },
+            remains: Remains { group, marker, sweeper: Arc::clone(&self.sweeper), waiting: None },
             process,
         })
     }
@@ -250,7 +258,11 @@ impl Child {
             self.remains.signal(Signal::TERM);
             let _ = tokio::time::timeout(GRACE, self.process.wait()).await;
         }
+        let (waiting, gone) = oneshot::channel();
+        self.remains.waiting = Some(waiting);
         // Dropping kills what is left.
+        drop(self);
+        let _ = gone.await;
     }
 }
 
@@ -259,7 +271,9 @@ impl Child {
 struct Remains {
     group: Option<Pid>,
     marker: String,
-    watchdog: Arc<Mutex<Watchdog>>,
+    sweeper: Arc<Sweeper>,
+    /// Who waits until nothing is left.
+    waiting: Option<oneshot::Sender<()>>,
 }
 
 impl Remains {
@@ -273,46 +287,10 @@ impl Remains {
 impl Drop for Remains {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
-        // What is being started while we look is found the next time; what dies takes a moment.
-        for _ in 0..20 {
-            if kill_marked(&self.marker) == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        if let Some(group) = self.group {
-            // The number may be another's from now on.
-            self.watchdog.lock().remove(group.as_raw_pid());
-        }
+        // Whoever left the group is found by looking at all processes, which others must not wait for.
+        let marker = std::mem::take(&mut self.marker);
+        self.sweeper.sweep(Left { group: self.group, marker, waiting: self.waiting.take() });
     }
-}
-
-/// Kills every process whose environment has the marker, including those that left the group.
-fn kill_marked(marker: &str) -> usize {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
-    let mut killed = 0;
-    for process in processes.flatten() {
-        let Some(id) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        let Ok(environment) = std::fs::read(process.path().join("environ")) else { continue };
-        if bears(&environment, marker)
-            && let Some(pid) = Pid::from_raw(id)
-            && kill_process(pid, Signal::KILL).is_ok()
-        {
-            killed += 1;
-        }
-    }
-    killed
-}
-
-/// Whether an environment has the marker, alone or among those of hubs around or within ours.
-fn bears(environment: &[u8], marker: &str) -> bool {
-    let variables = environment.split(|&byte| byte == 0);
-    let values =
-        variables.filter_map(|variable| variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="));
-    let mut markers = values.flat_map(|value| value.split(|&byte| byte == b','));
-    markers.any(|one| one.starts_with(marker.as_bytes()))
 }
 
 /// The watchdog's whole life: hears of process groups until `hub` (a pipe from the hub) ends, then kills
@@ -336,7 +314,7 @@ pub fn watch(token: &str, mut hub: impl BufRead) {
     // replaced its image, so one clean look proves nothing.
     let mut clean_looks = 0;
     for _ in 0..100 {
-        clean_looks = if kill_marked(&format!("{token}:")) == 0 { clean_looks + 1 } else { 0 };
+        clean_looks = if kill_marked(&[format!("{token}:")]) == 0 { clean_looks + 1 } else { 0 };
         if clean_looks >= 5 {
             return;
         }
@@ -456,11 +434,32 @@ mod tests {
         eventually("both are gone", || marked(&marker) == 0).await;
     }
 
-    #[test]
-    fn a_hub_within_a_hub_bears_the_markers_of_both() {
-        let environment = b"PATH=/bin\0TOOLYARD_CHILD=aa:1:,bb:22:\0HOME=/";
-        assert!(bears(environment, "aa:1:") && bears(environment, "bb:22:") && bears(environment, "bb:"));
-        assert!(!bears(environment, "cc:") && !bears(environment, "bb:2:") && !bears(b"X=aa:1:", "aa:1:"));
+    #[tokio::test]
+    async fn dropping_a_child_ends_its_descendants_and_keeps_nobody_waiting() {
+        let nursery = Nursery::new(None);
+        let mut child = spawn(&nursery, "setsid sleep 1000 & echo ready; sleep 1000");
+        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
+        output.next().await.unwrap();
+        let marker = child.remains.marker.clone();
+        eventually("the shell and its detached child run", || marked(&marker) >= 2).await;
+        // Nothing that the thread of the sweeper needs is waited for.
+        let watchdog = nursery.watchdog.lock();
+        drop(child);
+        drop(watchdog);
+        eventually("all are gone", || marked(&marker) == 0).await;
+    }
+
+    #[tokio::test]
+    async fn a_nursery_leaves_nobody_behind() {
+        let nursery = Nursery::new(None);
+        let mut child = spawn(&nursery, "setsid sleep 1000 & echo ready; sleep 1000");
+        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
+        output.next().await.unwrap();
+        let marker = child.remains.marker.clone();
+        eventually("the shell and its detached child run", || marked(&marker) >= 2).await;
+        drop(nursery);
+        drop(child);
+        assert_eq!(marked(&marker), 0);
     }
 
     #[test]
@@ -518,6 +517,6 @@ mod tests {
     fn marked(marker: &str) -> usize {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-        environments.filter(|environment| bears(environment, marker)).count()
+        environments.filter(|environment| sweep::bears(environment, marker)).count()
     }
 }
