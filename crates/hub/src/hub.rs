@@ -1,4 +1,4 @@
-//! The hub itself: what serving, the agent and the command line stand on.
+//! The hub itself: what serving and the command line stand on.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use crate::vault::{Keyring, Vault};
 use crate::workflows::Template;
 
 mod advise; // what a language model finds for arguments
-mod board; //  what servers offer, written by one task
+mod board; //  what servers offer, written in one place
 mod call; //   one call of one tool
 mod choose; // what a small model says about domains
 mod decide; // what a request becomes
@@ -50,6 +50,8 @@ pub use workflow::question;
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
 const LEARNING_TURN: Duration = Duration::from_secs(2);
+/// What was learnt is written down within this time, or those who asked for it go on without.
+const CATCHING_UP: Duration = Duration::from_secs(5);
 /// News that nobody has read yet; slow readers lose the oldest.
 const NEWS: usize = 256;
 /// How often what was measured is kept.
@@ -128,7 +130,7 @@ impl Hub {
         }
         let (learnt, learning) = mpsc::unbounded_channel();
         let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &[], Arc::new([])));
-        let board = Arc::new(Board { written: Mutex::default(), snapshot });
+        let board = Arc::new(Board::new(snapshot));
         let around = Surroundings {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
             http: crate::upstream::http_client(),
@@ -198,8 +200,7 @@ impl Hub {
         for (name, off) in &config.off {
             tracing::warn!("{}", off.sentence(name));
         }
-        {
-            let mut written = self.board.written.lock();
+        self.board.write(|written| {
             let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
             for (name, server) in config.ordered() {
                 let name: Arc<str> = name.as_str().into();
@@ -231,8 +232,8 @@ impl Hub {
                 upstreams.insert(name, upstream);
             }
             *written = next;
-            self.board.publish(&written);
-        }
+            Some(Changes::ALL)
+        });
         let replaced = old
             .upstreams
             .iter()
@@ -256,6 +257,7 @@ impl Hub {
             companions: BTreeMap::new(),
         };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
+        self.board.stir();
         if self.options.learning == Learning::Background {
             self.in_background(learn_in_turn(fresh));
             // The first request in plain words then finds what was known before ready.
@@ -364,7 +366,7 @@ impl Hub {
     /// Returns what is known of each server, for people.
     pub fn servers(&self) -> Vec<ServerStatus> {
         let (settings, snapshot) = (self.settings(), self.snapshot());
-        let faults = self.board.written.lock().faults.clone();
+        let faults = self.board.faults();
         let status = |upstream: &Arc<Upstream>| {
             let (state, listing) = (upstream.state(), snapshot.listings.get(&upstream.name));
             let gathered = snapshot.problems.iter().filter(|problem| *problem.server == *upstream.name);
@@ -427,14 +429,10 @@ impl Hub {
 
     /// Learns what the chosen servers offer; `each` is told as they are done.
     pub async fn learn(&self, which: impl Fn(&Upstream) -> bool, each: impl Fn(&Upstream)) {
-        let heard = |upstream: &Upstream| {
-            let written = self.board.written.lock();
-            written.heard.get(&upstream.name).copied().unwrap_or_default()
-        };
         let mut learning = JoinSet::new();
         let mut asked = Vec::new();
         for upstream in self.upstreams().into_iter().filter(|upstream| which(upstream)) {
-            asked.push((Arc::clone(&upstream), heard(&upstream)));
+            asked.push((Arc::clone(&upstream), self.board.heard(&upstream.name)));
             learning.spawn(async move {
                 upstream.learn().await;
                 upstream
@@ -447,22 +445,35 @@ impl Hub {
         }
         // What was learnt is written down by another task; it is done when it has caught up. A server
         // that rests after a failure has nothing new to say.
-        let caught_up = |(upstream, before): &(Arc<Upstream>, u64)| {
-            heard(upstream) > *before || matches!(upstream.state(), State::Failed { .. })
+        let caught_up = async {
+            let mut written = self.board.stirs();
+            for (upstream, before) in asked {
+                let mut states = upstream.changes();
+                while self.board.heard(&upstream.name) <= before
+                    && !matches!(upstream.state(), State::Failed { .. })
+                {
+                    tokio::select! {
+                        Ok(()) = written.changed() => {}
+                        Ok(()) = states.changed() => {}
+                        else => break,
+                    }
+                }
+            }
         };
-        until(Duration::from_secs(5), || asked.iter().all(caught_up)).await;
+        let _ = tokio::time::timeout(CATCHING_UP, caught_up).await;
     }
 
     /// Waits until every server was heard of at least once, or for `patience`. Most clients list tools
     /// once and never again, so the first list of a new configuration is worth a moment.
     pub async fn first_heard(&self, patience: Duration, which: impl Fn(&Upstream) -> bool) {
+        let mut written = self.board.stirs();
         let is_heard = || {
-            let written = self.board.written.lock();
-            self.upstreams().iter().filter(|upstream| which(upstream)).all(|upstream| {
-                written.listings.contains_key(&upstream.name) || written.faults.contains_key(&upstream.name)
-            })
+            let upstreams = self.upstreams();
+            let mut awaited = upstreams.iter().filter(|upstream| which(upstream));
+            awaited.all(|upstream| self.board.is_settled(&upstream.name))
         };
-        until(patience, is_heard).await;
+        let heard = async { while !is_heard() && written.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(patience, heard).await;
     }
 
     /// Stops all servers and waits until they are gone.
@@ -471,6 +482,7 @@ impl Hub {
             let mut settings = self.settings.write().expect("no holder panics");
             (std::mem::take(&mut settings.upstreams), std::mem::take(&mut settings.companions))
         };
+        self.board.stir();
         let mut stopping = JoinSet::new();
         for upstream in upstreams.into_values().chain(companions.into_values()) {
             stopping.spawn(async move { upstream.stop().await });
@@ -520,16 +532,6 @@ impl Drop for Forget {
     fn drop(&mut self) {
         let _ = self.store.drop_status(std::process::id());
     }
-}
-
-/// Waits until something holds, or for `patience`.
-async fn until(patience: Duration, holds: impl Fn() -> bool) {
-    let _ = tokio::time::timeout(patience, async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
 }
 
 /// Starting a server keeps a core busy for seconds, and all of them at once would make each miss its

@@ -1,4 +1,4 @@
-//! What servers offer, written by one task and shown to everybody as a snapshot.
+//! What servers offer, written in one place and shown to everybody as a snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,11 +14,13 @@ use crate::store::{Store, fingerprint};
 use crate::upstream::{Changes, Learnt, Listing, News};
 use crate::workflows::{SERVER, Template};
 
-/// Where the one snapshot is written.
+/// Where the one snapshot is written: [`Board::write`] is the only way to it.
 #[derive(Debug)]
 pub(super) struct Board {
-    pub(super) written: Mutex<Written>,
-    pub(super) snapshot: watch::Sender<Arc<Snapshot>>,
+    written: Mutex<Written>,
+    snapshot: watch::Sender<Arc<Snapshot>>,
+    /// Tells those who wait for something to be written that something was.
+    stir: watch::Sender<()>,
 }
 
 /// What the snapshot is made from.
@@ -39,8 +41,53 @@ pub(super) struct Written {
 }
 
 impl Board {
+    pub(super) fn new(snapshot: watch::Sender<Arc<Snapshot>>) -> Self {
+        Self { written: Mutex::default(), snapshot, stir: watch::Sender::new(()) }
+    }
+
+    /// Lets `change` write. What it changes of the catalog is published before anybody else can write, so that
+    /// what is shown last is what was written last.
+    pub(super) fn write(&self, change: impl FnOnce(&mut Written) -> Option<Changes>) -> Option<Changes> {
+        let changes = {
+            let mut written = self.written.lock();
+            let changes = change(&mut written);
+            if changes.is_some() {
+                self.publish(&written);
+            }
+            changes
+        };
+        self.stir();
+        changes
+    }
+
+    /// Lets everybody look again who waits for something to be written.
+    pub(super) fn stir(&self) {
+        self.stir.send_replace(());
+    }
+
+    /// Returns what tells whenever something was written from now on.
+    pub(super) fn stirs(&self) -> watch::Receiver<()> {
+        self.stir.subscribe()
+    }
+
+    /// Returns why the offers of servers could not be learnt the last time.
+    pub(super) fn faults(&self) -> BTreeMap<Arc<str>, String> {
+        self.written.lock().faults.clone()
+    }
+
+    /// Returns how often something was learnt of a server.
+    pub(super) fn heard(&self, server: &str) -> u64 {
+        self.written.lock().heard.get(server).copied().unwrap_or_default()
+    }
+
+    /// Whether it is known what a server offers, or why not.
+    pub(super) fn is_settled(&self, server: &str) -> bool {
+        let written = self.written.lock();
+        written.listings.contains_key(server) || written.faults.contains_key(server)
+    }
+
     /// Makes what is written known to everybody.
-    pub(super) fn publish(&self, written: &Written) {
+    fn publish(&self, written: &Written) {
         let (mut listings, mut limits) = (written.listings.clone(), written.limits.clone());
         let mut snapshot = Snapshot::new(listings.clone(), &limits, Arc::clone(&written.own));
         let usable = written.templates.iter().filter_map(|template| template.on(&snapshot.catalog));
@@ -71,22 +118,22 @@ impl Board {
         {
             tracing::warn!(server = %learnt.server, "{err}; it will be learnt again after a restart");
         }
-        let mut written = self.written.lock();
-        if !counts(&written) {
-            return None;
-        }
-        *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
-        match learnt.listing {
-            Err(reason) => drop(written.faults.insert(learnt.server, reason)),
-            Ok(listing) => {
-                written.faults.remove(&learnt.server);
-                if changes.is_some() {
-                    written.listings.insert(learnt.server, listing);
-                    self.publish(&written);
+        self.write(|written| {
+            if !counts(written) {
+                return None;
+            }
+            *written.heard.entry(Arc::clone(&learnt.server)).or_default() += 1;
+            match learnt.listing {
+                Err(reason) => drop(written.faults.insert(Arc::clone(&learnt.server), reason)),
+                Ok(listing) => {
+                    written.faults.remove(&learnt.server);
+                    if changes.is_some() {
+                        written.listings.insert(Arc::clone(&learnt.server), listing);
+                    }
                 }
             }
-        }
-        changes
+            changes
+        })
     }
 }
 
