@@ -2,7 +2,11 @@
 //!
 //! What cannot be judged here does not fit: nothing is claimed to be valid that was not checked.
 
-use regex_lite::Regex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::format::is_formatted;
@@ -11,6 +15,10 @@ use super::format::is_formatted;
 const MAX_REFERENCES: usize = 16;
 /// Schemas inside schemas.
 const MAX_DEPTH: usize = 64;
+/// Patterns that are kept compiled. Few schemas have one, and a form is checked once for each value that it could have.
+const MAX_COMPILED: usize = 32;
+/// Bytes that a compiled pattern takes; schemas are written by strangers.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// Words of a schema that change what fits and are not judged here.
 const UNJUDGED: [&str; 5] =
     ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef", "dependencies"];
@@ -132,10 +140,10 @@ impl Check<'_> {
         let properties = schema.get("properties").and_then(Value::as_object);
         let required = schema.get("required").and_then(Value::as_array);
         let mut required = required.into_iter().flatten().filter_map(Value::as_str);
-        let patterns: Option<Vec<(Regex, &Value)>> = match schema.get("patternProperties") {
+        let patterns: Option<Vec<(Arc<Regex>, &Value)>> = match schema.get("patternProperties") {
             None => Some(Vec::new()),
             Some(Value::Object(each)) => {
-                each.iter().map(|(pattern, schema)| Some((Regex::new(pattern).ok()?, schema))).collect()
+                each.iter().map(|(pattern, schema)| Some((compiled(pattern)?, schema))).collect()
             }
             Some(_) => None,
         };
@@ -211,8 +219,7 @@ fn within(schema: &Map<String, Value>, (least, most): (&str, &str), count: usize
 fn fits_text(schema: &Map<String, Value>, text: &str) -> bool {
     within(schema, ("minLength", "maxLength"), text.chars().count())
         && schema.get("pattern").is_none_or(|pattern| {
-            let pattern = pattern.as_str().and_then(|pattern| Regex::new(pattern).ok());
-            pattern.is_some_and(|pattern| pattern.is_match(text))
+            pattern.as_str().and_then(compiled).is_some_and(|pattern| pattern.is_match(text))
         })
         && schema.get("format").and_then(Value::as_str).is_none_or(|format| is_formatted(format, text))
 }
@@ -230,4 +237,46 @@ fn fits_number(schema: &Map<String, Value>, number: &serde_json::Number) -> bool
             let times = number / step;
             step > 0.0 && (times - times.round()).abs() < 1e-9
         })
+}
+
+/// Compiles a pattern, or takes it from those that were compiled before.
+fn compiled(pattern: &str) -> Option<Arc<Regex>> {
+    static COMPILED: Mutex<BTreeMap<String, Option<Arc<Regex>>>> = Mutex::new(BTreeMap::new());
+    if let Some(known) = COMPILED.lock().get(pattern) {
+        return known.clone();
+    }
+    let made = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().ok().map(Arc::new);
+    let mut known = COMPILED.lock();
+    if known.len() >= MAX_COMPILED {
+        known.clear();
+    }
+    known.insert(pattern.to_owned(), made.clone());
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{MAX_COMPILED, compiled, fits};
+
+    #[test]
+    fn a_pattern_is_compiled_once_until_there_are_too_many() {
+        let first = compiled("^once$").unwrap();
+        assert!(std::sync::Arc::ptr_eq(&first, &compiled("^once$").unwrap()));
+        for at in 0..MAX_COMPILED {
+            assert!(compiled(&format!("^{at}$")).unwrap().is_match(&at.to_string()));
+        }
+        assert!(!std::sync::Arc::ptr_eq(&first, &compiled("^once$").unwrap()));
+    }
+
+    #[test]
+    fn nothing_fits_a_pattern_that_is_broken_or_too_large() {
+        for pattern in ["(", "((a{1000}){1000}){1000}"] {
+            let schema = json!({ "type": "string", "pattern": pattern });
+            assert!(!fits(&schema, &schema, &json!("a")), "{pattern}");
+        }
+        let schema = json!({ "pattern": "^.{1,2000}$" });
+        assert!(fits(&schema, &schema, &json!("a")));
+    }
 }
