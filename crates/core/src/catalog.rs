@@ -8,10 +8,11 @@ mod problem;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
+use crate::form::Form;
 use crate::tool::{Effect, Hints, Tool, ToolId};
 
 pub use problem::{Problem, Severity};
@@ -57,6 +58,8 @@ fn disregard_warnings(tools: &mut [Tool]) {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     tools: Vec<Tool>,
+    /// The form of each tool, read on first use.
+    forms: Vec<OnceLock<Form>>,
     by_id: HashMap<ToolId, usize>,
     servers: Vec<Listed>,
 }
@@ -108,6 +111,11 @@ impl Catalog {
     /// Returns all tools; a tool's place in the slice is its position.
     pub fn tools(&self) -> &[Tool] {
         &self.tools
+    }
+
+    /// Returns the form of the tool at a position.
+    pub fn form(&self, position: usize) -> &Form {
+        self.forms[position].get_or_init(|| Form::of(&self.tools[position]))
     }
 
     /// Returns how many tools there are.
@@ -166,6 +174,7 @@ impl Catalog {
         }
         self.by_id.insert(tool.id.clone(), self.tools.len());
         self.tools.push(tool);
+        self.forms.push(OnceLock::new());
         Ok(())
     }
 }

@@ -8,15 +8,9 @@ mod alike; //     when values are the same
 mod assembly; //  fields become arguments
 mod ballot; //    which values the fields get
 mod candidate; // which values a field could have
-mod check; //     whether a value fits a schema
-mod end; //       the two ends of a range or a way
-mod example; //   examples in descriptions
 mod features; //  what speaks for a value
-mod form; //      a schema as the fields that can be filled in
-mod format; //    texts that have a form
 mod grounds; //   whether a request says a value
 mod kind; //      what a file name says
-mod need; //      what is needed beside what is required
 mod owned; //     owner and name, said in one word
 mod page; //      a request, read
 mod quantity; //  numbers
@@ -35,15 +29,14 @@ use serde_json::{Map, Value};
 pub use advice::{Advice, Consultation};
 pub use alike::alike;
 pub use ballot::{Ballot, ballots};
-pub use check::is_of_type;
-pub use form::{Field, Form};
 pub use result::{Discovery, Which, each_of_result, from_result};
 pub use series::{Series, may_list, series};
 pub use weights::Scales;
 
+pub use crate::form::{Field, Form, Missing, is_of_type};
 use crate::lexicon::Action;
 use crate::tool::Effect;
-use crate::tool::purpose::is_content;
+use crate::tool::purpose::{is_content, is_identity};
 use ballot::Elected;
 
 /// What a form is filled from.
@@ -123,19 +116,6 @@ pub enum Source {
     Model,
 }
 
-/// A value that is needed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Missing {
-    /// Where it lies, such as `filter.city`.
-    pub name: String,
-    /// What the schema says about it.
-    pub description: String,
-    /// The values that are allowed, where they are listed.
-    pub choices: Vec<Value>,
-    /// The type that the schema names, such as `string`, or `array` for a list.
-    pub kind: &'static str,
-}
-
 /// A value of an earlier result whose name fits less is not taken without being asked for.
 const LEAST_FIT: f64 = 0.4;
 /// Values that are asked for where it is not clear which of them the schema needs.
@@ -208,6 +188,22 @@ impl Filling {
     /// Returns the arguments that are not sure.
     pub fn doubtful(&self) -> impl Iterator<Item = &Argument> {
         self.arguments.iter().filter(|it| it.is_doubtful())
+    }
+}
+
+impl Form {
+    /// Returns what to ask for where a call is to change or send something and nobody said what: nothing is given, or for a
+    /// change nothing but which thing it is about. Something new may well begin empty.
+    pub(crate) fn unsaid(&self, action: Action, names: &[&str]) -> Option<Missing> {
+        let is_required = |name: &str| self.required().any(|required| required == name);
+        let says_which = |name: &&str| is_required(name) && is_identity(name);
+        let is_bare = action == Action::Update && names.iter().all(says_which)
+            || action == Action::Send && names.is_empty();
+        let open =
+            || self.fields().iter().filter(|it| it.path.len() == 1 && !names.contains(&it.parameter()));
+        let text = || open().find(|it| is_content(it.parameter()));
+        let any = || text().or_else(|| open().find(|it| !it.is_flag()));
+        is_bare.then(any).flatten().map(Field::missing)
     }
 }
 

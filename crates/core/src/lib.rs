@@ -5,6 +5,7 @@
 pub mod thresholds; // every number that decides
 pub mod tool; //     one tool, and the name it goes by
 pub mod text; //     words and terms, as they are compared
+pub mod form; //     a tool's input schema, as fields to fill in
 pub mod catalog; //  every tool we know, as one immutable value
 pub mod hazard; //   what one call would do to the world
 pub mod lexicon; //  what words mean in many languages

@@ -151,9 +151,9 @@ fn value(pool: &Pool, field: &Field, dice: &mut Dice) -> Option<(Value, String)>
     if !field.choices.is_empty() {
         let choice = field.choices[dice.below(field.choices.len())].clone();
         let said = choice.as_str().map_or_else(|| choice.to_string(), words);
-        return Some((if field.is_list() { json!([choice]) } else { choice }, said));
+        return Some((if field.is_list { json!([choice]) } else { choice }, said));
     }
-    match (field.type_name(), field.is_list()) {
+    match (field.type_name(), field.is_list) {
         ("integer", false) => {
             let number = [
                 dice.below(10),

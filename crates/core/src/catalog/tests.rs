@@ -35,6 +35,13 @@ fn r18_order_and_names_do_not_depend_on_who_connected_first() {
 }
 
 #[test]
+fn r9_the_form_of_a_tool_is_read_once() {
+    let (catalog, _) = gather([("a", vec![read()])]);
+    assert!(std::ptr::eq(catalog.form(0), catalog.form(0)));
+    assert_eq!(catalog.form(0).fields().len(), Form::of(&catalog.tools()[0]).fields().len());
+}
+
+#[test]
 fn r6_tools_of_one_name_are_preferred_as_their_servers_were_given() {
     let (catalog, _) = gather([("b", vec![tool("y"), read()]), ("c", vec![tool("x")]), ("a", vec![read()])]);
     let preferred = catalog.preferred().into_iter().map(|at| catalog.tools()[at].id.as_str());

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::Form;
 use super::grounds::Grounds;
 use super::when::zone;
 use super::{Argument, Evidence, Filling, Now, Source, Wish};
+use crate::form::Form;
 use crate::tool::{Tool, clean};
 
 /// A question to a language model about the parameters of a form that are open.

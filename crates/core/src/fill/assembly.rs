@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::ballot::Elected;
-use super::form::{Field, Form};
 use super::{Argument, Evidence, Filling, Missing, Source, Wish};
+use crate::form::{Field, Form};
 
 /// Puts fields together, with what the caller gave, and says what is missing.
 pub(super) fn assemble(form: &Form, wish: &Wish<'_>, leaves: &[Elected]) -> Filling {

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::candidate::{Candidate, How, candidates};
 use super::features::{Setting, Sink};
-use super::form::Form;
 use super::page::Page;
 use super::weights::Scales;
 use super::{Evidence, Source, Wish, assembly, owned, sign};
+use crate::form::Form;
 
 /// What a field could be, for fitting weights: each value with its features.
 #[derive(Clone, Debug)]

@@ -5,16 +5,12 @@ use std::ops::Range;
 use serde_json::{Number, Value, json};
 
 use super::Now;
-use super::end::End;
-use super::example::examples;
-use super::form::{Field, Form, Format, Kind};
-use super::format::{is_email, is_uri};
 use super::page::{Page, Role};
 use super::quantity::{Manner, Quantity, Unit};
-use super::sign::is_zone;
 use super::token::Token;
 use super::when::{self, When};
 use super::world;
+use crate::form::{Bound, Field, Form, Format, Kind, is_email, is_uri, is_zone};
 use crate::lexicon::{Lexicon, Related, file_format, split_ending};
 use crate::text::{each_term, fold};
 use crate::tool::words::words;
@@ -72,12 +68,12 @@ const MAX_CANDIDATES: usize = 1600;
 
 /// Returns the values that a field could have. All of them fit the schema.
 pub(super) fn candidates(form: &Form, field: &Field, page: &Page<'_>, now: Now) -> Vec<Candidate> {
-    let end = End::of_pair(form, field);
+    let bound = form.paired_bound(field);
     let is_json = |field: &&Field| field.kind != Kind::Text || field.is_list;
     let is_taken = |value: &Value| form.fields().iter().filter(is_json).any(|it| form.takes(it, value));
     let literals = page.literals.iter().filter(|(_, value)| is_taken(value));
     let wholes = literals.map(|(bytes, _)| bytes.clone()).collect();
-    let mut found = Gathering { form, field, page, end, wholes, found: Vec::new() };
+    let mut found = Gathering { form, field, page, bound, wholes, found: Vec::new() };
     if !field.choices.is_empty() {
         found.choices();
     } else {
@@ -108,8 +104,8 @@ struct Gathering<'a> {
     form: &'a Form,
     field: &'a Field,
     page: &'a Page<'a>,
-    /// Which end of a way it takes where another field takes the other one.
-    end: Option<End>,
+    /// Which bound of a range it takes where another field takes the other one.
+    bound: Option<Bound>,
     /// Where JSON stands that a field takes as it is.
     wholes: Vec<Range<usize>>,
     found: Vec<Candidate>,
@@ -143,7 +139,7 @@ impl Gathering<'_> {
         self.field.is_for_paths() && (text.starts_with(['#', '@']) || is_small && manner != How::Quoted)
             || self.field.is_for_zones() && manner != How::Quoted && !self.may_be_zone(text, tokens)
             || !self.field.is_for_zones() && self.hides_zone(tokens)
-            || self.end.is_some_and(|end| end.is_denied(self.page, tokens))
+            || self.bound.is_some_and(|bound| self.page.denies(bound, tokens))
             || self.field.is_for_paths() && self.is_of_other_format(text)
             || manner == How::Words && (self.is_name_of_other(tokens) || self.begins_with_name(tokens))
     }
@@ -156,7 +152,7 @@ impl Gathering<'_> {
         let is_deed = Lexicon::builtin().verb(self.field.head()).is_some();
         let is_meant = |at: usize| {
             let token = &page.tokens[at];
-            !token.is_capital && self.field.words.first().is_some_and(|word| *word == token.term)
+            !token.is_capital && self.field.description_terms.first().is_some_and(|word| *word == token.term)
         };
         is_deed && first.is_some_and(|at| at + 1 < tokens.end && is_meant(at))
     }
@@ -166,7 +162,7 @@ impl Gathering<'_> {
         let Some(format) = split_ending(text).and_then(|(_, ending)| file_format(ending)) else {
             return false;
         };
-        let of = |field: &Field| field.names.iter().find_map(|it| file_format(it));
+        let of = |field: &Field| field.name_terms.iter().find_map(|it| file_format(it));
         let is_other = |it: &Field| it.is_for_paths() && of(it) == Some(format);
         match of(self.field) {
             Some(own) => own != format,
@@ -393,8 +389,8 @@ impl Gathering<'_> {
 
     /// Values that the description gives as examples and the text means.
     fn examples(&mut self) {
-        for example in examples(&self.field.description) {
-            if let Some((likeness, tokens)) = self.likeness(&example)
+        for example in &self.field.examples {
+            if let Some((likeness, tokens)) = self.likeness(example)
                 && likeness >= Likeness::Translated
                 && !tokens.is_empty()
             {
@@ -509,10 +505,10 @@ pub(super) fn is_said_of_tool(form: &Form, field: &Field, page: &Page<'_>, token
         role @ (Role::Verb | Role::Word) => {
             let token = &page.tokens[at];
             // A request begins with what is to be done, whether or not that is known as a verb.
-            let own = if role == Role::Verb || at == 0 { &form.about } else { &form.names };
+            let own = if role == Role::Verb || at == 0 { &form.tool_terms } else { &form.tool_name_terms };
             // Of a name such as `data-platform-ci` the term is but the first part.
             let is_plain = token.lower.chars().all(char::is_alphabetic);
-            let is_own = own.contains(&token.term) || field.names.contains(&token.term);
+            let is_own = own.contains(&token.term) || field.name_terms.contains(&token.term);
             is_plain && is_own && (token.is_start || !token.is_capital)
         }
         Role::Digits => false,
@@ -524,9 +520,9 @@ pub(super) fn is_said_of_tool(form: &Form, field: &Field, page: &Page<'_>, token
 pub(super) fn is_spoken_of(form: &Form, field: &Field, page: &Page<'_>) -> bool {
     let is_said = |term: &String| {
         let is_there = page.tokens.iter().any(|it| it.term == *term) || page.english.contains(term);
-        is_there && !form.about.contains(term)
+        is_there && !form.tool_terms.contains(term)
     };
-    field.names.iter().chain(&field.words).any(is_said)
+    field.name_terms.iter().chain(&field.description_terms).any(is_said)
 }
 
 fn matches<'t>(tokens: &'t [Token], wanted: &[String], form: impl Fn(&'t Token) -> &'t String) -> bool {

@@ -10,10 +10,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::candidate::{Candidate, How, Likeness};
-use super::end::End;
-use super::example::examples;
-use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
+use crate::form::{Field, Form, Kind};
 use words::{few, how, kind, share};
 
 /// Takes features in: as numbers, and with their names where somebody wants to know them.
@@ -51,11 +49,8 @@ pub(super) struct Setting<'a> {
     field: &'a Field,
     page: &'a Page<'a>,
     kind: &'static str,
-    examples: Vec<String>,
     /// The place of the field among those of its kind, when the text has as many values as there are fields.
     place: Option<usize>,
-    /// Which end of a range or of a way it takes, by its name.
-    end: Option<End>,
     /// For each token, whether it ends the name of the field, written in one word or several.
     spelt: Vec<bool>,
     /// For each token, whether it begins like a word of the name, as it would in a related language.
@@ -115,9 +110,7 @@ impl<'a> Setting<'a> {
             field,
             page,
             kind: kind(field),
-            examples: examples(&field.description),
             place,
-            end: End::of(field),
             spelt: near::spelt(field, page),
             kin: near::kin(field, page),
         }
@@ -133,8 +126,9 @@ impl<'a> Setting<'a> {
         if field.default.is_some() {
             sink.add(&["no", "default", self.kind]);
         }
-        let named = field.names.iter().filter(|name| page.tokens.iter().any(|it| it.term == **name)).count();
-        sink.add(&["no", "named", share(named, field.names.len()), needed]);
+        let named =
+            field.name_terms.iter().filter(|name| page.tokens.iter().any(|it| it.term == **name)).count();
+        sink.add(&["no", "named", share(named, field.name_terms.len()), needed]);
         sink.add(&["no", "fields", few(self.form.fields().len()), needed]);
         if field.path.len() > 1 {
             sink.add(&["no", "deep", needed]);
@@ -160,7 +154,7 @@ impl<'a> Setting<'a> {
         if !page.quoted.is_empty() && field.kind == Kind::Text {
             sink.add(&["no", "quoted", needed]);
         }
-        if field.words.iter().any(|it| it == "option" || it == "default") {
+        if field.description_terms.iter().any(|it| it == "option" || it == "default") {
             sink.add(&["no", "says-optional", self.kind]);
         }
     }
@@ -204,7 +198,7 @@ impl<'a> Setting<'a> {
         };
         let telling: Vec<&String> = self
             .field
-            .names
+            .name_terms
             .iter()
             .filter(|it| {
                 !["is", "has", "includ", "enabl", "should", "use", "only", "allow", "with"]
@@ -220,7 +214,7 @@ impl<'a> Setting<'a> {
         });
         let turned = if negated { "not" } else { "plain" };
         sink.add(&["flag", said, share(hits.len(), telling.len()), turned]);
-        let told = self.field.words.iter().filter(|it| is_said(it).is_some()).count();
+        let told = self.field.description_terms.iter().filter(|it| is_said(it).is_some()).count();
         sink.add(&["flag", said, "told", few(told), turned]);
         let default = match &self.field.default {
             Some(Value::Bool(true)) => "yes",

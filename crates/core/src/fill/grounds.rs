@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::Wish;
 use super::alike::{alike, plain_text};
 use super::candidate::{Candidate, candidates, is_said_of_tool, is_spoken_of};
-use super::form::{Field, Form};
 use super::page::Page;
+use crate::form::{Field, Form};
 use crate::text::is_unparted;
 
 /// A request, and the form that values of it are for.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::ballot::Elected;
-use super::form::{Field, Form};
 use super::{Evidence, Source, Wish};
+use crate::form::{Field, Form};
 use crate::lexicon::{file_format, split_ending};
 
 /// How sure it is that a file has the format of its ending.
@@ -36,7 +36,8 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, elected: &mut Vec<Elected>) {
 
 /// Returns the choice that the file has which belongs to a field: `output_file` to `output_format`.
 fn of_file(form: &Form, field: &Field, wish: &Wish<'_>, elected: &[Elected]) -> Option<Value> {
-    let qualifier = |it: &Field| it.names.split_last().map(|(_, rest)| rest.to_vec()).unwrap_or_default();
+    let qualifier =
+        |it: &Field| it.name_terms.split_last().map(|(_, rest)| rest.to_vec()).unwrap_or_default();
     let is_its = |(_, it): &(usize, &Field)| it.is_for_paths() && qualifier(it) == qualifier(field);
     let (at, file) = form.fields().iter().enumerate().find(is_its)?;
     let found = elected.iter().find(|it| it.field == at).map(|it| &it.value);

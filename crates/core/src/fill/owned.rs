@@ -8,9 +8,9 @@ use std::ops::Range;
 use serde_json::json;
 
 use super::ballot::Elected;
-use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use super::{Evidence, Source, Wish};
+use crate::form::{Field, Form, Kind};
 use crate::lexicon::{Language, Lexicon};
 use crate::tool::words::words;
 

@@ -8,6 +8,7 @@ use super::Now;
 use super::quantity::{Quantity, quantity};
 use super::token::{Token, tokens};
 use super::when::{When, moments};
+use crate::form::Bound;
 use crate::lexicon::{Action, Language, Lexicon, Reading};
 use crate::text::terms;
 
@@ -74,6 +75,11 @@ const ASKING: [&str; 22] = [
     "пожалуйста",
 ];
 
+/// Words before where something goes, and before where it comes from.
+const TO: [&str; 12] =
+    ["to", "into", "onto", "as", "nach", "zu", "vers", "hacia", "para", "verso", "в", "到"];
+const FROM: [&str; 9] = ["from", "von", "aus", "depuis", "desde", "da", "из", "с", "从"];
+
 /// What a token does in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -130,6 +136,28 @@ impl<'a> Page<'a> {
     /// Whether a sentence or line ends inside a run.
     pub(super) fn is_crossed(&self, tokens: &Range<usize>) -> bool {
         self.tokens[tokens.clone()].iter().skip(1).any(|token| token.is_start)
+    }
+
+    /// Returns the bound that the word before a token speaks of.
+    pub(super) fn bound_before(&self, at: usize) -> Option<Bound> {
+        // A quotation mark may stand between.
+        let word = self.tokens[..at].iter().rev().find(|token| !token.is_mark)?;
+        match word.lower.as_str() {
+            word if TO.contains(&word) => Some(Bound::Upper),
+            word if FROM.contains(&word) => Some(Bound::Lower),
+            _ => None,
+        }
+    }
+
+    /// Whether the words around a value say that it is the other bound.
+    pub(super) fn denies(&self, bound: Bound, tokens: &Range<usize>) -> bool {
+        let before = self.bound_before(tokens.start);
+        let behind = self.tokens[tokens.end..].iter().find(|token| !token.is_mark);
+        let goes_on = behind.is_some_and(|token| TO.contains(&token.lower.as_str()));
+        match bound {
+            Bound::Lower => before == Some(Bound::Upper),
+            Bound::Upper => before == Some(Bound::Lower) || before.is_none() && goes_on,
+        }
     }
 
     fn is_edge(&self, at: usize) -> bool {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::form::{Field, Form, Format, Kind};
-use super::format::{is_email, is_uri};
+use crate::form::{Field, Form, Format, Kind};
+use crate::form::{is_email, is_uri};
 use crate::text::terms;
 
 /// Which of several equal things is meant.
@@ -208,14 +208,14 @@ fn name_fit(field: &Field, path: &[&str]) -> f64 {
     if own.eq_ignore_ascii_case(name) {
         return 1.0;
     }
-    let (had, wanted) = (terms(own, 8), &field.names);
+    let (had, wanted) = (terms(own, 8), &field.name_terms);
     let shared = had.iter().filter(|term| wanted.contains(term)).count();
     let by_name = 2.0 * shared as f64 / (had.len() + wanted.len()).max(1) as f64;
     // `id` of an issue is what `issue_id` asks for, and `name` of a city is what `city` asks for.
     let above: Vec<String> = path[..path.len() - 1].iter().flat_map(|name| terms(name, 4)).collect();
     let is_identity = ["id", "name", "title", "number", "path", "key", "slug", "url"].contains(&own);
     let by_place = if above.iter().any(|term| wanted.contains(term)) && is_identity { 0.7 } else { 0.0 };
-    let told = had.iter().filter(|term| field.words.contains(term)).count();
+    let told = had.iter().filter(|term| field.description_terms.contains(term)).count();
     let by_words = 0.4 * told as f64 / had.len().max(1) as f64;
     let fit = by_name.max(by_place).max(by_words);
     if fit > 0.0 { fit } else { -1.0 }
@@ -225,7 +225,7 @@ fn name_fit(field: &Field, path: &[&str]) -> f64 {
 fn bare_fit(field: &Field, value: &Value) -> f64 {
     let Value::String(text) = value else { return 0.3 };
     let is_path = text.contains('/') || text.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 4);
-    let wants = |names: &[&str]| names.iter().any(|name| field.names.iter().any(|it| it == name));
+    let wants = |names: &[&str]| names.iter().any(|name| field.name_terms.iter().any(|it| it == name));
     match field.format {
         Some(Format::Uri) if is_uri(text) => 0.9,
         Some(Format::Email) if is_email(text) => 0.9,

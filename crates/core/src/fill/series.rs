@@ -5,9 +5,9 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::candidate::{Candidate, How, candidates};
-use super::form::{Field, Form};
 use super::page::{self, Page, Role};
 use super::{Argument, Filling, Source, Wish};
+use crate::form::{Field, Form};
 use crate::tool::words::words;
 
 /// Every value that a request lists for a parameter that takes one.

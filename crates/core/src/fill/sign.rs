@@ -8,11 +8,10 @@ use std::ops::Range;
 
 use super::ballot::Elected;
 use super::candidate::{Candidate, How, Likeness, candidates};
-use super::end::End;
-use super::form::{Field, Form, Kind};
 use super::page::{Page, Role};
 use super::token::Token;
 use super::{Evidence, Source, Wish, world};
+use crate::form::{Bound, Field, Form, Kind, is_zone};
 use crate::tool::purpose::is_identity;
 
 /// How sure a value is that only its form or its place speaks for.
@@ -40,7 +39,7 @@ pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>, elected: &mut 
         let is_alone = rivals.count() < 2;
         // One path for two fields goes where the word before it says.
         let is_meant = |it: &&Candidate| {
-            is_alone || End::before(page, it.tokens.start).is_some_and(|end| End::of(field) == Some(end))
+            is_alone || page.bound_before(it.tokens.start).is_some_and(|bound| field.bound == Some(bound))
         };
         let named = named(field, page, found.iter().filter(is_free));
         let shown = || only_one((form, field), page, found.iter().filter(is_free).filter(is_meant));
@@ -85,7 +84,7 @@ fn only_one<'c>(
     page: &Page<'_>,
     found: impl Iterator<Item = &'c Candidate>,
 ) -> Option<&'c Candidate> {
-    let is_second = field.is_for_zones() && End::of_pair(form, field).is_some();
+    let is_second = field.is_for_zones() && form.paired_bound(field).is_some();
     let has_form = match field {
         field if field.is_for_paths() => is_place,
         // Nothing else is a candidate there.
@@ -105,7 +104,7 @@ fn only_one<'c>(
         field.is_required
             || is_second
             || takes_places && is_known(it)
-            || is_goal && End::before(page, it.tokens.start) == Some(End::High)
+            || is_goal && page.bound_before(it.tokens.start) == Some(Bound::Upper)
     };
     let places: Vec<&Candidate> = found
         .filter(|it| !it.bytes.is_empty() && has_form(&page.text[it.bytes.clone()]))
@@ -143,7 +142,7 @@ fn is_whole(form: &Form, page: &Page<'_>, candidate: &Candidate) -> bool {
     }
     let Some(before) = candidate.tokens.start.checked_sub(1).filter(|at| *at > 0) else { return true };
     let term = &page.tokens[before].term;
-    page.roles[before] != Role::Word || form.about.contains(term) || form.has_term(term)
+    page.roles[before] != Role::Word || form.tool_terms.contains(term) || form.has_term(term)
 }
 
 /// Whether a value is everything behind a colon.
@@ -176,7 +175,7 @@ fn is_behind_name(field: &Field, page: &Page<'_>, candidate: &Candidate) -> bool
     let before = candidate.tokens.start.checked_sub(1).map(|at| &page.tokens[at]);
     let is_said = page.tokens.iter().any(|token| token.term == field.head());
     let is_name = |term: &str| {
-        term == field.head() || is_said && field.words.first().is_some_and(|first| first == term)
+        term == field.head() || is_said && field.description_terms.first().is_some_and(|first| first == term)
     };
     // A field `at` is named by a small word, which has no term.
     let is_own = |token: &Token| field.path.last().is_some_and(|own| own.eq_ignore_ascii_case(&token.lower));
@@ -211,15 +210,6 @@ fn used(form: &Form, page: &Page<'_>, elected: &[Elected]) -> Vec<Range<usize>> 
 
 fn within(inner: &Range<usize>, outer: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
-}
-
-/// Whether a text is written like the name of a time zone, such as `Asia/Tokyo`.
-pub(super) fn is_zone(text: &str) -> bool {
-    let is_name = |part: &str| {
-        part.starts_with(|it: char| it.is_ascii_uppercase())
-            && part.chars().all(|it| it.is_ascii_alphanumeric() || "_-+".contains(it))
-    };
-    text == "UTC" || text.contains('/') && text.split('/').all(is_name)
 }
 
 /// Whether a text is written like a path or a file name.

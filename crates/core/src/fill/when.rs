@@ -9,9 +9,9 @@ use jiff::{Span, ToSpan};
 use serde::Deserialize;
 
 use super::Now;
-use super::form::{Field, Format};
 use super::quantity::{self, Quantity, Unit, quantity};
 use super::token::Token;
+use crate::form::{Field, Format};
 use crate::text::fold;
 
 /// A date, a time or both, in a text.
@@ -428,7 +428,7 @@ fn parts_of_clock(digits: &str) -> Option<(i8, i8, i8, bool)> {
 /// Writes a moment in the form that a field wants; `None` when it lacks what the form needs.
 pub(super) fn rendered(when: &When, field: &Field, now: Now) -> Option<String> {
     let is_end = field
-        .names
+        .name_terms
         .iter()
         .any(|name| ["end", "to", "until", "befor", "before", "checkout", "max"].contains(&name.as_str()));
     let date = when.last.filter(|_| is_end).or(when.date);
@@ -486,7 +486,8 @@ pub(super) fn loose(when: &When, field: &Field) -> Option<String> {
         "due",
         "timestamp",
     ];
-    let is_dated = field.format.is_none() && field.names.iter().any(|name| NAMES.contains(&name.as_str()));
+    let is_dated =
+        field.format.is_none() && field.name_terms.iter().any(|name| NAMES.contains(&name.as_str()));
     is_dated.then_some(())?;
     let clock = when.time.map(|time| format!("{:02}:{:02}", time.hour(), time.minute()));
     match (when.date, clock) {

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::form::{Field, Kind};
 use super::token::Token;
+use crate::form::{Field, Kind};
 
 /// Names of the world, folded, with what they are written as.
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ pub(super) type Known = (String, std::ops::Range<usize>);
 /// Finds names in a text that a field wants as codes.
 pub(super) fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
     let world = World::builtin();
-    let is_named = |names: &[&str]| field.names.iter().any(|name| names.contains(&name.as_str()));
+    let is_named = |names: &[&str]| field.name_terms.iter().any(|name| names.contains(&name.as_str()));
     let table = if field.kind != Kind::Text {
         return Vec::new();
     } else if is_named(&["languag", "lang", "local", "locale"]) {

@@ -2,16 +2,16 @@
 
 use super::{Setting, Sink};
 use crate::fill::candidate::Candidate;
-use crate::fill::end::End;
 use crate::fill::token::Token;
+use crate::form::Bound;
 
 impl Setting<'_> {
     /// Whether a value is the first or the second of two that a word joins, or where something comes from or goes
     /// to, with which end the field takes by its name.
     pub(super) fn bounds(&self, candidate: &Candidate, sink: &mut Sink<'_>) {
-        let end = match self.end {
-            Some(End::Low) => "low",
-            Some(End::High) => "high",
+        let end = match self.field.bound {
+            Some(Bound::Lower) => "low",
+            Some(Bound::Upper) => "high",
             None => "none",
         };
         let before = candidate.tokens.start.checked_sub(1);
@@ -26,9 +26,9 @@ impl Setting<'_> {
             sink.add(&["range", place, end, self.kind]);
             sink.add(&["range", place, "n", self.field.head()]);
         }
-        let way = match End::before(self.page, candidate.tokens.start) {
-            Some(End::Low) => "from",
-            Some(End::High) => "to",
+        let way = match self.page.bound_before(candidate.tokens.start) {
+            Some(Bound::Lower) => "from",
+            Some(Bound::Upper) => "to",
             None => return,
         };
         if end != "none" {

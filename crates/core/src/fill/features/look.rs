@@ -4,10 +4,10 @@ use super::Setting;
 use super::words::{few, how, length, share};
 use crate::fill::candidate::{Candidate, How};
 use crate::fill::features::Sink;
-use crate::fill::form::Format;
-use crate::fill::format::{is_email, is_uri, is_uuid};
 use crate::fill::page::Role;
 use crate::fill::quantity::{Manner, Unit};
+use crate::form::Format;
+use crate::form::{is_email, is_uri, is_uuid};
 use crate::text::is_unparted;
 
 impl Setting<'_> {
@@ -29,10 +29,10 @@ impl Setting<'_> {
             | How::Flag => shape(written),
         };
         sink.add(&["shape", shape, self.kind]);
-        for name in &self.field.names {
+        for name in &self.field.name_terms {
             sink.add(&["shape", shape, "n", name]);
         }
-        for told in self.field.words.iter().take(6) {
+        for told in self.field.description_terms.iter().take(6) {
             sink.add(&["shape", shape, "d", told]);
         }
         let overlaps = |tokens: &std::ops::Range<usize>| {
@@ -46,10 +46,10 @@ impl Setting<'_> {
             let is_same = *tokens == candidate.tokens;
             sink.add(&["quoted", if is_same { "same" } else { "part" }, how(candidate.manner)]);
         }
-        let is_example = self.examples.iter().any(|it| it.eq_ignore_ascii_case(written));
+        let is_example = self.field.examples.iter().any(|it| it.eq_ignore_ascii_case(written));
         if is_example {
             sink.add(&["example", self.kind]);
-        } else if let Some(example) = self.examples.first() {
+        } else if let Some(example) = self.field.examples.first() {
             let is_alike = shape == shape_of_example(example);
             sink.add(&["example-alike", if is_alike { "yes" } else { "no" }, shape]);
         }
@@ -81,8 +81,8 @@ impl Setting<'_> {
         let suffix = if quantity.suffix.is_empty() { next } else { quantity.suffix.as_str() };
         let is_own = |word: &str| {
             !word.is_empty()
-                && (self.field.names.iter().any(|it| it == word)
-                    || self.field.words.iter().any(|it| it == word))
+                && (self.field.name_terms.iter().any(|it| it == word)
+                    || self.field.description_terms.iter().any(|it| it == word))
         };
         sink.add(&[
             "unit",
@@ -92,9 +92,9 @@ impl Setting<'_> {
         if let Some(unit) = quantity.unit {
             let is_timed = self
                 .field
-                .words
+                .description_terms
                 .iter()
-                .chain(&self.field.names)
+                .chain(&self.field.name_terms)
                 .any(|it| Unit::named(it).is_some_and(|it| it == unit));
             sink.add(&["time-unit", if is_timed { "same" } else { "other" }, how(candidate.manner)]);
         }
@@ -117,7 +117,7 @@ impl Setting<'_> {
         let (page, tokens) = (self.page, &candidate.tokens);
         let inside = &page.roles[tokens.clone()];
         sink.add(&["length", length(tokens.len()), self.kind]);
-        for name in &self.field.names {
+        for name in &self.field.name_terms {
             sink.add(&["length", length(tokens.len()), "n", name]);
         }
         if candidate.manner == How::List {

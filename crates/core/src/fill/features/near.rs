@@ -4,9 +4,9 @@ use super::Setting;
 use super::words::{at_distance, length, role_name, share, stance};
 use crate::fill::candidate::{Candidate, How};
 use crate::fill::features::Sink;
-use crate::fill::form::Field;
 use crate::fill::page::Page;
 use crate::fill::token::Token;
+use crate::form::Field;
 use crate::lexicon::Related;
 
 /// A word as features name it: an address or a path is one of many, so which one it is teaches nothing.
@@ -44,7 +44,7 @@ pub(super) fn kin(field: &Field, page: &Page<'_>) -> Vec<bool> {
         let longer = token.lower.chars().count().max(name.chars().count());
         token.term != *name && shared >= KIN && 5 * shared >= 3 * longer
     };
-    page.tokens.iter().map(|token| field.names.iter().any(|name| is_kin(token, name))).collect()
+    page.tokens.iter().map(|token| field.name_terms.iter().any(|name| is_kin(token, name))).collect()
 }
 
 /// Words that a name can be written in.
@@ -89,14 +89,14 @@ impl Setting<'_> {
         sink.add(&["b1s", b1, shape]);
         sink.add(&["a1s", a1, shape]);
         sink.add(&["b1e", b1, end, behind]);
-        for name in &self.field.names {
+        for name in &self.field.name_terms {
             sink.add(&["b1n", b1, name]);
             sink.add(&["a1n", a1, name]);
         }
-        for told in self.field.words.iter().take(4) {
+        for told in self.field.description_terms.iter().take(4) {
             sink.add(&["b1d", b1, told]);
         }
-        for above in &self.field.above {
+        for above in &self.field.parent_terms {
             sink.add(&["b1u", b1, above]);
         }
     }
@@ -109,7 +109,7 @@ impl Setting<'_> {
         let mut nearest = "none";
         for back in 1..=NEAR {
             let Some(token) = before(back).filter(|it| !it.term.is_empty()) else { continue };
-            if field.names.contains(&token.term) {
+            if field.name_terms.contains(&token.term) {
                 nearest = at_distance(back);
                 sink.add(&["cue", nearest, self.kind]);
                 if token.term == field.head() {
@@ -128,13 +128,14 @@ impl Setting<'_> {
         let is_in = |words: &[String], it: Option<&Token>| {
             it.is_some_and(|it| !it.term.is_empty() && words.contains(&it.term))
         };
-        let told = (1..=NEAR).find(|back| is_in(&field.words, before(*back)));
+        let told = (1..=NEAR).find(|back| is_in(&field.description_terms, before(*back)));
         sink.add(&["told", told.map_or("none", at_distance), self.kind]);
-        let after = (1..=2).find(|on| is_in(&field.names, behind(*on)));
+        let after = (1..=2).find(|on| is_in(&field.name_terms, behind(*on)));
         sink.add(&["after", after.map_or("none", at_distance), self.kind]);
-        let after_told = (1..=2).find(|on| is_in(&field.words, behind(*on)));
+        let after_told = (1..=2).find(|on| is_in(&field.description_terms, behind(*on)));
         sink.add(&["after-told", after_told.map_or("none", at_distance), self.kind]);
-        let above = (1..=NEAR).find(|back| before(*back).is_some_and(|it| field.above.contains(&it.term)));
+        let above =
+            (1..=NEAR).find(|back| before(*back).is_some_and(|it| field.parent_terms.contains(&it.term)));
         if let Some(above) = above {
             sink.add(&["above", at_distance(above)]);
         }
@@ -154,7 +155,7 @@ impl Setting<'_> {
             before(back).is_some_and(|it| {
                 related
                     .of(&it.term)
-                    .any(|(term, share)| share > 0.05 && field.names.iter().any(|name| **name == *term))
+                    .any(|(term, share)| share > 0.05 && field.name_terms.iter().any(|name| **name == *term))
             })
         });
         if goes_with {
@@ -164,7 +165,7 @@ impl Setting<'_> {
         sink.add(&["stance", stance, self.kind]);
         sink.add(&["stance", stance, shape]);
         sink.add(&["stance", stance, nearest]);
-        for name in &field.names {
+        for name in &field.name_terms {
             sink.add(&["stance", stance, "n", name]);
         }
         self.inside(candidate, sink);
@@ -172,7 +173,7 @@ impl Setting<'_> {
 
     /// Whether a word belongs to the name of another field and not to this one's.
     fn is_other(&self, term: &str) -> bool {
-        let has = |field: &Field| field.names.iter().any(|name| name == term);
+        let has = |field: &Field| field.name_terms.iter().any(|name| name == term);
         !term.is_empty() && !has(self.field) && self.form.fields().iter().any(has)
     }
 
@@ -182,16 +183,17 @@ impl Setting<'_> {
         let sentence = self.sentence(tokens.start);
         let has_name = page.tokens[sentence.clone()]
             .iter()
-            .any(|it| !it.term.is_empty() && field.names.contains(&it.term));
+            .any(|it| !it.term.is_empty() && field.name_terms.contains(&it.term));
         sink.add(&["sentence", if has_name { "named" } else { "not" }, self.kind]);
         let inside = &page.tokens[tokens.clone()];
-        let named = inside.iter().filter(|it| !it.term.is_empty() && field.names.contains(&it.term)).count();
+        let named =
+            inside.iter().filter(|it| !it.term.is_empty() && field.name_terms.contains(&it.term)).count();
         if named > 0 {
             let place = if named == inside.len() {
                 "all"
-            } else if field.names.contains(&inside[inside.len() - 1].term) {
+            } else if field.name_terms.contains(&inside[inside.len() - 1].term) {
                 "last"
-            } else if field.names.contains(&inside[0].term) {
+            } else if field.name_terms.contains(&inside[0].term) {
                 "first"
             } else {
                 "middle"
@@ -202,7 +204,7 @@ impl Setting<'_> {
             sink.add(&["inside-other", self.kind]);
         }
         let known =
-            inside.iter().filter(|it| !it.term.is_empty() && self.form.about.contains(&it.term)).count();
+            inside.iter().filter(|it| !it.term.is_empty() && self.form.tool_terms.contains(&it.term)).count();
         sink.add(&["about", share(known, inside.len()), self.kind]);
     }
 }

@@ -1,8 +1,8 @@
 //! The names of what features are made of.
 
 use crate::fill::candidate::How;
-use crate::fill::form::{Field, Format, Kind};
 use crate::fill::page::{Page, Role, Stance};
+use crate::form::{Field, Format, Kind};
 
 pub(super) fn kind(field: &Field) -> &'static str {
     if !field.choices.is_empty() {

@@ -43,7 +43,7 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Whether a text is an e-mail address as people write them.
-pub(super) fn is_email(text: &str) -> bool {
+pub(crate) fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let is_plain = |c: char| c.is_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-".contains(c);
     let is_dotted = !name.starts_with('.') && !name.ends_with('.') && !name.contains("..");
@@ -51,7 +51,7 @@ pub(super) fn is_email(text: &str) -> bool {
 }
 
 /// Whether a text is an absolute address.
-pub(super) fn is_uri(text: &str) -> bool {
+pub(crate) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
@@ -59,7 +59,7 @@ pub(super) fn is_uri(text: &str) -> bool {
     is_scheme && !rest.is_empty() && rest.chars().all(is_written)
 }
 
-pub(super) fn is_uuid(text: &str) -> bool {
+pub(crate) fn is_uuid(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let is_hex =
         |part: &str, count: usize| part.len() == count && part.bytes().all(|it| it.is_ascii_hexdigit());
@@ -73,4 +73,13 @@ fn is_hostname(text: &str) -> bool {
         (1..=63).contains(&label.len()) && is_written && !label.starts_with('-') && !label.ends_with('-')
     };
     text.len() <= 253 && text.split('.').all(is_label)
+}
+
+/// Whether a text is written like the name of a time zone, such as `Asia/Tokyo`.
+pub(crate) fn is_zone(text: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|it: char| it.is_ascii_uppercase())
+            && part.chars().all(|it| it.is_ascii_alphanumeric() || "_-+".contains(it))
+    };
+    text == "UTC" || text.contains('/') && text.split('/').all(is_name)
 }

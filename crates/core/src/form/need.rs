@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::form::{Field, Form};
-use super::{Missing, check};
-use crate::lexicon::Action;
-use crate::tool::purpose::{is_content, is_identity};
+use super::{Field, Form, check};
 
 /// Words after which a description says when a field is needed.
 const NEEDED: [&str; 4] = ["required for", "required if", "required when", "required unless"];
@@ -30,20 +27,6 @@ impl Form {
             lacking.extend(self.of_parameter(name).find(|field| field.path.len() == 1));
         }
         lacking
-    }
-
-    /// Returns what to ask for where a call is to change or send something and nobody said what: nothing is given, or for a
-    /// change nothing but which thing it is about. Something new may well begin empty.
-    pub(crate) fn unsaid(&self, action: Action, names: &[&str]) -> Option<Missing> {
-        let is_required = |name: &str| self.required().any(|required| required == name);
-        let says_which = |name: &&str| is_required(name) && is_identity(name);
-        let is_bare = action == Action::Update && names.iter().all(says_which)
-            || action == Action::Send && names.is_empty();
-        let open =
-            || self.fields().iter().filter(|it| it.path.len() == 1 && !names.contains(&it.parameter()));
-        let text = || open().find(|it| is_content(it.parameter()));
-        let any = || text().or_else(|| open().find(|it| !it.is_flag()));
-        is_bare.then(any).flatten().map(Field::missing)
     }
 
     /// Whether a description says that its field is needed: for the choice that another field has, or without another
