@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::grounds::Grounds;
-use super::when::zone;
-use super::{Argument, Evidence, Filling, Now, Source, Wish};
+use super::argument::{Argument, Evidence, Filling, Source};
+use super::grounding::Grounding;
+use super::sources::{Now, Wish};
+use super::timestamp::zone;
 use crate::form::Form;
 use crate::tool::{Tool, clean};
 
@@ -135,15 +136,15 @@ impl<'a> Consultation<'a> {
             advice.problems.push("it is not one JSON object of a sensible length".to_owned());
             return advice;
         };
-        let mut grounds = Grounds::new(self.form, self.wish);
-        self.known.values().for_each(|value| grounds.claim(value));
+        let mut grounding = Grounding::new(self.form, self.wish);
+        self.known.values().for_each(|value| grounding.claim(value));
         for name in &self.wanted {
             let Some(value) = answer.get(*name).filter(|value| !value.is_null()) else { continue };
             let one = Map::from_iter([((*name).to_owned(), value.clone())]);
             if !self.form.admits_part(&one) {
                 advice.problems.push(format!("`{name}` does not fit its schema: {}", brief(value)));
-            } else if let Some(value) = grounds.bear(name, value) {
-                grounds.claim(&value);
+            } else if let Some(value) = grounding.bear(name, value) {
+                grounding.claim(&value);
                 advice.values.insert((*name).to_owned(), value);
             } else {
                 advice.invented.push((*name).to_owned());

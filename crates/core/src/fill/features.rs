@@ -1,26 +1,27 @@
 //! What speaks for a value of a field and against it, as named features that a scorer weighs.
 
-mod bound; // whether it is an end of a range
-mod look; //  what a value looks like
-mod near; //  the words around it
-mod words; // the names of what features are made of
+mod names; //   how features name what they are made of
+mod shape; //   what a value looks like
+mod extent; //  how much of the text it takes
+mod context; // the words around it
+mod range; //   whether it is a bound of a range
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::candidate::{Candidate, How, Likeness};
-use super::page::{Page, Role};
+use super::candidate::{Candidate, Origin, Similarity};
+use super::request::{ParsedRequest, Role};
 use crate::form::{Field, Form, Kind};
-use words::{few, how, kind, share};
+use names::{few, kind, length_of_request, origin, share, similarity};
 
-/// Takes features in: as numbers, and with their names where somebody wants to know them.
-pub(super) struct Sink<'n> {
+/// The features of one value: as numbers, and with their names where somebody wants to know them.
+pub(super) struct Features<'n> {
     pub(super) ids: Vec<u64>,
     pub(super) names: Option<&'n mut HashMap<u64, String>>,
 }
 
-impl Sink<'_> {
+impl Features<'_> {
     fn add(&mut self, parts: &[&str]) {
         let id = feature_id(parts);
         self.ids.push(id);
@@ -43,12 +44,14 @@ pub(super) fn feature_id(parts: &[&str]) -> u64 {
     hash
 }
 
-/// What is the same for all values of a field.
-pub(super) struct Setting<'a> {
+/// Extracts the features of the values of one field.
+pub(super) struct Extractor<'a> {
     form: &'a Form,
     field: &'a Field,
-    page: &'a Page<'a>,
+    request: &'a ParsedRequest<'a>,
     kind: &'static str,
+    /// Whether the field is required, as features name it.
+    needed: &'static str,
     /// The place of the field among those of its kind, when the text has as many values as there are fields.
     place: Option<usize>,
     /// For each token, whether it ends the name of the field, written in one word or several.
@@ -90,167 +93,122 @@ const NEGATIONS: [&str; 28] = [
 ];
 /// Tokens before a word in which it can be turned around.
 const NEAR: usize = 4;
+/// Words in the names of flags that say nothing about what is switched, as terms.
+const FLAG_WORDS: [&str; 9] = ["is", "has", "includ", "enabl", "should", "use", "only", "allow", "with"];
 
-impl<'a> Setting<'a> {
-    pub(super) fn new(form: &'a Form, field: &'a Field, page: &'a Page<'a>) -> Self {
-        let is_counted = |it: &Field| {
+impl<'a> Extractor<'a> {
+    pub(super) fn new(form: &'a Form, field: &'a Field, request: &'a ParsedRequest<'a>) -> Self {
+        let is_counted = |it: &&Field| {
             matches!(it.kind, Kind::Whole | Kind::Number) && !it.is_list && it.choices.is_empty()
         };
-        let like: Vec<&Field> = form.fields().iter().filter(|it| is_counted(it)).collect();
+        let like: Vec<&Field> = form.fields().iter().filter(is_counted).collect();
         let own = like.iter().position(|it| it.path == field.path);
-        let free = page
-            .quantities
-            .iter()
-            .filter(|(at, _)| !page.moments.iter().any(|it| it.tokens.contains(at)))
-            .count();
+        let count = request.bare_quantities().count();
         let required = like.iter().filter(|it| it.is_required).count();
-        let place = own.filter(|_| free == like.len() || free == required && field.is_required);
         Self {
             form,
             field,
-            page,
+            request,
             kind: kind(field),
-            place,
-            spelt: near::spelt(field, page),
-            kin: near::kin(field, page),
+            needed: if field.is_required { "must" } else { "may" },
+            place: own.filter(|_| count == like.len() || count == required && field.is_required),
+            spelt: context::spelt(field, request),
+            kin: context::kin(field, request),
         }
     }
 
     /// The features of leaving a field out.
-    pub(super) fn absent(&self, sink: &mut Sink<'_>) {
-        let (field, page) = (self.field, self.page);
-        let needed = if field.is_required { "must" } else { "may" };
-        sink.add(&["no", self.kind, needed]);
-        sink.add(&["no", "head", field.head()]);
-        sink.add(&["no", "head", field.head(), needed]);
+    pub(super) fn absent(&self, features: &mut Features<'_>) {
+        let (field, request, needed) = (self.field, self.request, self.needed);
+        features.add(&["no", self.kind, needed]);
+        features.add(&["no", "head", field.head()]);
+        features.add(&["no", "head", field.head(), needed]);
         if field.default.is_some() {
-            sink.add(&["no", "default", self.kind]);
+            features.add(&["no", "default", self.kind]);
         }
-        let named =
-            field.name_terms.iter().filter(|name| page.tokens.iter().any(|it| it.term == **name)).count();
-        sink.add(&["no", "named", share(named, field.name_terms.len()), needed]);
-        sink.add(&["no", "fields", few(self.form.fields().len()), needed]);
+        let is_named = |name: &&String| request.tokens.iter().any(|it| it.term == **name);
+        let named = field.name_terms.iter().filter(is_named).count();
+        features.add(&["no", "named", share(named, field.name_terms.len()), needed]);
+        features.add(&["no", "fields", few(self.form.fields().len()), needed]);
         if field.path.len() > 1 {
-            sink.add(&["no", "deep", needed]);
+            features.add(&["no", "deep", needed]);
         }
-        let is_number = matches!(field.kind, Kind::Whole | Kind::Number);
-        if is_number {
-            let count = page.quantities.len();
-            sink.add(&["no", "numbers", few(count), needed]);
+        if matches!(field.kind, Kind::Whole | Kind::Number) {
+            features.add(&["no", "numbers", few(request.quantities.len()), needed]);
         }
-        let words = page.tokens.len();
-        sink.add(&[
-            "no",
-            "length",
-            if words < 8 {
-                "short"
-            } else if words < 25 {
-                "middle"
-            } else {
-                "long"
-            },
-            self.kind,
-        ]);
-        if !page.quoted.is_empty() && field.kind == Kind::Text {
-            sink.add(&["no", "quoted", needed]);
+        features.add(&["no", "length", length_of_request(request.tokens.len()), self.kind]);
+        if !request.quoted.is_empty() && field.kind == Kind::Text {
+            features.add(&["no", "quoted", needed]);
         }
         if field.description_terms.iter().any(|it| it == "option" || it == "default") {
-            sink.add(&["no", "says-optional", self.kind]);
+            features.add(&["no", "says-optional", self.kind]);
         }
     }
 
     /// The features of a value.
-    pub(super) fn present(&self, candidate: &Candidate, sink: &mut Sink<'_>) {
-        sink.add(&["how", how(candidate.manner), self.kind]);
-        match candidate.manner {
-            How::Flag => self.flag(candidate, sink),
-            How::Choice(likeness) | How::Example(likeness) => self.choice(likeness, candidate, sink),
-            How::Words
-            | How::Quoted
-            | How::Part
-            | How::Number
-            | How::Converted
-            | How::Moment
-            | How::Known
-            | How::List
-            | How::Literal => {}
+    pub(super) fn present(&self, candidate: &Candidate, features: &mut Features<'_>) {
+        features.add(&["how", origin(candidate.origin), self.kind]);
+        if candidate.origin == Origin::Flag {
+            self.flag(candidate, features);
+        } else if let Origin::Choice(similarity) | Origin::Example(similarity) = candidate.origin {
+            self.choice(similarity, candidate, features);
         }
         if candidate.tokens.is_empty() {
             return;
         }
-        let shape = self.shape(candidate, sink);
-        self.surroundings(candidate, shape, sink);
-        self.cues(candidate, shape, sink);
-        self.bounds(candidate, sink);
-        self.extent(candidate, sink);
+        let shape = self.shape(candidate, features);
+        self.surroundings(candidate, shape, features);
+        self.cues(candidate, shape, features);
+        self.bounds(candidate, features);
+        self.extent(candidate, features);
     }
 
-    fn flag(&self, candidate: &Candidate, sink: &mut Sink<'_>) {
+    fn flag(&self, candidate: &Candidate, features: &mut Features<'_>) {
         let is_yes =
             candidate.value.as_bool().or_else(|| candidate.value.as_str()?.to_lowercase().parse().ok());
-        let said = if is_yes == Some(true) { "yes" } else { "no" };
-        let page = self.page;
-        let is_said = |term: &String| {
-            page.tokens
-                .iter()
-                .position(|it| it.term == *term)
-                .or_else(|| page.english.iter().position(|it| it == term))
+        let value = if is_yes == Some(true) { "yes" } else { "no" };
+        let request = self.request;
+        let is_negation = |at: usize| NEGATIONS.contains(&request.tokens[at].lower.as_str());
+        let place = |term: &String| {
+            let own = request.tokens.iter().position(|it| it.term == *term);
+            own.or_else(|| request.english.iter().position(|it| it == term))
         };
-        let telling: Vec<&String> = self
-            .field
-            .name_terms
+        let names = self.field.name_terms.iter().filter(|it| !FLAG_WORDS.contains(&it.as_str()));
+        let hits: Vec<usize> = names.clone().filter_map(place).collect();
+        let negated = hits
             .iter()
-            .filter(|it| {
-                !["is", "has", "includ", "enabl", "should", "use", "only", "allow", "with"]
-                    .contains(&it.as_str())
-            })
-            .collect();
-        let hits: Vec<usize> = telling.iter().filter_map(|it| is_said(it)).collect();
-        let negated = hits.iter().any(|at| {
-            let from = at.saturating_sub(NEAR);
-            page.tokens
-                .get(from..*at)
-                .is_some_and(|it| it.iter().any(|it| NEGATIONS.contains(&it.lower.as_str())))
-        });
+            .any(|at| *at <= request.tokens.len() && (at.saturating_sub(NEAR)..*at).any(is_negation));
         let turned = if negated { "not" } else { "plain" };
-        sink.add(&["flag", said, share(hits.len(), telling.len()), turned]);
-        let told = self.field.description_terms.iter().filter(|it| is_said(it).is_some()).count();
-        sink.add(&["flag", said, "told", few(told), turned]);
+        features.add(&["flag", value, share(hits.len(), names.count()), turned]);
+        let described = self.field.description_terms.iter().filter(|it| request.has_term(it)).count();
+        features.add(&["flag", value, "told", few(described), turned]);
         let default = match &self.field.default {
             Some(Value::Bool(true)) => "yes",
             Some(Value::Bool(false)) => "no",
             _ => "none",
         };
-        sink.add(&["flag", said, "default", default]);
-        sink.add(&["flag", said, "head", self.field.head(), few(hits.len())]);
-        let has_negation = page.tokens.iter().any(|it| NEGATIONS.contains(&it.lower.as_str()));
-        sink.add(&["flag", said, if has_negation { "negation" } else { "none" }, few(hits.len())]);
+        features.add(&["flag", value, "default", default]);
+        features.add(&["flag", value, "head", self.field.head(), few(hits.len())]);
+        let negation = if (0..request.tokens.len()).any(is_negation) { "negation" } else { "none" };
+        features.add(&["flag", value, negation, few(hits.len())]);
         if self.field.is_required {
-            sink.add(&["flag", said, "must"]);
+            features.add(&["flag", value, "must"]);
         }
     }
 
-    fn choice(&self, likeness: Likeness, candidate: &Candidate, sink: &mut Sink<'_>) {
-        let like = match likeness {
-            Likeness::Related => "related",
-            Likeness::Partial => "partial",
-            Likeness::Translated => "translated",
-            Likeness::Stem => "stem",
-            Likeness::Exact => "exact",
-        };
-        let needed = if self.field.is_required { "must" } else { "may" };
-        sink.add(&["choice", like, needed]);
-        sink.add(&["choice", like, few(self.field.choices.len())]);
+    fn choice(&self, like: Similarity, candidate: &Candidate, features: &mut Features<'_>) {
+        let like = similarity(like);
+        features.add(&["choice", like, self.needed]);
+        features.add(&["choice", like, few(self.field.choices.len())]);
         if self.field.default.as_ref() == Some(&candidate.value) {
-            sink.add(&["choice", like, "default"]);
+            features.add(&["choice", like, "default"]);
         }
-        let text = candidate.value.as_str().unwrap_or_default();
-        sink.add(&["choice", like, "size", few(text.len())]);
-        if candidate.tokens.len() == 1 && self.page.roles[candidate.tokens.start] == Role::Small {
-            sink.add(&["choice", like, "small"]);
-        }
-        if candidate.tokens.len() == 1 && self.page.roles[candidate.tokens.start] == Role::Verb {
-            sink.add(&["choice", like, "verb"]);
+        let size = candidate.value.as_str().map_or(0, str::len);
+        features.add(&["choice", like, "size", few(size)]);
+        match self.request.roles[candidate.tokens.clone()] {
+            [Role::Small] => features.add(&["choice", like, "small"]),
+            [Role::Verb] => features.add(&["choice", like, "verb"]),
+            _ => {}
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Quantity {
     pub(super) value: f64,
     /// The tokens it is written in.
     pub(super) tokens: usize,
-    pub(super) manner: Manner,
+    pub(super) notation: Notation,
     /// The unit of time that it counts.
     pub(super) unit: Option<Unit>,
     /// Letters that are written together with it, as in `5km`, or behind it as a word of time.
@@ -23,7 +23,7 @@ pub(super) struct Quantity {
 
 /// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum Notation {
     Digits,
     Words,
     Ordinal,
@@ -98,7 +98,7 @@ pub(super) fn quantity(tokens: &[Token]) -> Option<Quantity> {
     let first = tokens.first().filter(|token| !token.is_mark)?;
     let mut found = digits(&first.lower).or_else(|| spoken(tokens)).or_else(|| ordinal(&first.lower))?;
     let next = |at: usize| tokens.get(at).filter(|token| !token.is_mark).map(|it| it.lower.as_str());
-    if found.manner == Manner::Digits
+    if found.notation == Notation::Digits
         && found.suffix.is_empty()
         && let Some(scale) = next(found.tokens).and_then(|word| Words::builtin().scales.get(word))
         && found.value < 1000.0
@@ -114,16 +114,16 @@ pub(super) fn quantity(tokens: &[Token]) -> Option<Quantity> {
         word.clone_into(&mut found.suffix);
     }
     if matches!(next(found.tokens), Some("percent" | "prozent" | "percentage")) {
-        found.manner = Manner::Percent;
+        found.notation = Notation::Percent;
     }
     Some(found)
 }
 
 /// Reads `1,234.5`, `-3`, `$20`, `50%`, `2.5k`, `10GB`, `3rd`, `#12`, `5-day`.
 fn digits(word: &str) -> Option<Quantity> {
-    let (mut rest, mut manner) = (word, Manner::Digits);
+    let (mut rest, mut notation) = (word, Notation::Digits);
     if let Some(tail) = rest.strip_prefix(['$', '€', '£', '¥', '₹']) {
-        (rest, manner) = (tail, Manner::Money);
+        (rest, notation) = (tail, Notation::Money);
     }
     let rest_unsigned = rest.strip_prefix('-').or_else(|| rest.strip_prefix('+')).unwrap_or(rest);
     let sign = if rest.starts_with('-') { -1.0 } else { 1.0 };
@@ -144,12 +144,12 @@ fn digits(word: &str) -> Option<Quantity> {
     let mut kept = String::new();
     match suffix {
         "" => {}
-        "%" => manner = Manner::Percent,
-        "st" | "nd" | "rd" | "th" => manner = Manner::Ordinal,
+        "%" => notation = Notation::Percent,
+        "st" | "nd" | "rd" | "th" => notation = Notation::Ordinal,
         "k" => value *= 1e3,
-        "m" | "mio" | "mm" if manner == Manner::Money => value *= 1e6,
-        "bn" | "b" if manner == Manner::Money => value *= 1e9,
-        "$" | "€" | "£" | "usd" | "eur" => manner = Manner::Money,
+        "m" | "mio" | "mm" if notation == Notation::Money => value *= 1e6,
+        "bn" | "b" if notation == Notation::Money => value *= 1e9,
+        "$" | "€" | "£" | "usd" | "eur" => notation = Notation::Money,
         "°" | "°c" | "°f" => suffix.clone_into(&mut kept),
         power if power.strip_prefix('e').is_some_and(|it| it.parse::<i8>().is_ok()) => {
             value = format!("{value}{power}").parse().ok()?;
@@ -166,7 +166,7 @@ fn digits(word: &str) -> Option<Quantity> {
             letters.clone_into(&mut kept);
         }
     }
-    Some(Quantity { value, tokens: 1, manner, unit, suffix: kept })
+    Some(Quantity { value, tokens: 1, notation, unit, suffix: kept })
 }
 
 /// Reads digits with separators; `1,234` is one thousand and more, `1,5` is one and a half.
@@ -236,7 +236,7 @@ fn spoken(tokens: &[Token]) -> Option<Quantity> {
     (taken > 0).then_some(Quantity {
         value,
         tokens: taken,
-        manner: Manner::Words,
+        notation: Notation::Words,
         unit: None,
         suffix: String::new(),
     })
@@ -244,5 +244,5 @@ fn spoken(tokens: &[Token]) -> Option<Quantity> {
 
 fn ordinal(word: &str) -> Option<Quantity> {
     let value = *Words::builtin().ordinals.get(word)?;
-    Some(Quantity { value, tokens: 1, manner: Manner::Ordinal, unit: None, suffix: String::new() })
+    Some(Quantity { value, tokens: 1, notation: Notation::Ordinal, unit: None, suffix: String::new() })
 }

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::form::{Field, Form, Format, Kind};
-use crate::form::{is_email, is_uri};
+use crate::form::{Field, Form, Format, Kind, is_email, is_uri};
 use crate::text::terms;
 
 /// Which of several equal things is meant.

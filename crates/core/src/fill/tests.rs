@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::lexicon::Action;
+use crate::tool::Effect;
 
 #[test]
 fn r9_a_query_is_what_is_asked_about() {

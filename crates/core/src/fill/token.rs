@@ -20,6 +20,13 @@ pub(super) struct Token {
     pub(super) is_capital: bool,
 }
 
+/// A run of tokens, and the bytes of a text that it stands for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Span {
+    pub(super) tokens: Range<usize>,
+    pub(super) bytes: Range<usize>,
+}
+
 /// What stands between the ends of a range.
 const BETWEEN: [&str; 31] = [
     "to", "through", "thru", "till", "until", "and", "-", "–", "—", "..", "...", "bis", "und", "tot", "en",
@@ -33,8 +40,18 @@ impl Token {
     }
 }
 
+/// Whether two ranges have something in common.
+pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// Whether a range lies inside another one.
+pub(super) fn is_within(inner: &Range<usize>, outer: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
 /// Tokens of a text that are looked at.
-pub(super) const MAX_TOKENS: usize = 320;
+const MAX_TOKENS: usize = 320;
 
 const OPENING: &str = "\"'“”‘’«»„([{<「『（【`*¿¡";
 const CLOSING: &str = "\"'“”‘’«»)]}>」』）】`*.,;:!?…。、，；：！？";

@@ -1,14 +1,14 @@
 //! Whether a value is an end of a range, and whether its field takes one.
 
-use super::{Setting, Sink};
-use crate::fill::candidate::Candidate;
-use crate::fill::token::Token;
+use super::super::candidate::Candidate;
+use super::super::token::Token;
+use super::{Extractor, Features};
 use crate::form::Bound;
 
-impl Setting<'_> {
+impl Extractor<'_> {
     /// Whether a value is the first or the second of two that a word joins, or where something comes from or goes
     /// to, with which end the field takes by its name.
-    pub(super) fn bounds(&self, candidate: &Candidate, sink: &mut Sink<'_>) {
+    pub(super) fn bounds(&self, candidate: &Candidate, features: &mut Features<'_>) {
         let end = match self.field.bound {
             Some(Bound::Lower) => "low",
             Some(Bound::Upper) => "high",
@@ -23,30 +23,30 @@ impl Setting<'_> {
             "alone"
         };
         if place != "alone" {
-            sink.add(&["range", place, end, self.kind]);
-            sink.add(&["range", place, "n", self.field.head()]);
+            features.add(&["range", place, end, self.kind]);
+            features.add(&["range", place, "n", self.field.head()]);
         }
-        let way = match self.page.bound_before(candidate.tokens.start) {
+        let way = match self.request.bound_before(candidate.tokens.start) {
             Some(Bound::Lower) => "from",
             Some(Bound::Upper) => "to",
             None => return,
         };
         if end != "none" {
-            sink.add(&["way", way, end]);
-            sink.add(&["way", way, end, self.kind]);
+            features.add(&["way", way, end]);
+            features.add(&["way", way, end, self.kind]);
         }
     }
 
     /// Whether the token joins two numbers or two moments.
     fn joins(&self, at: usize) -> bool {
-        let page = self.page;
-        let is_joint = page.tokens.get(at).is_some_and(Token::is_between);
+        let request = self.request;
+        let is_joint = request.tokens.get(at).is_some_and(Token::is_between);
         if !is_joint {
             return false;
         }
-        let counts = |at: usize| page.quantities.iter().any(|(it, _)| *it == at);
-        let begins = |at: usize| page.moments.iter().any(|it| it.tokens.start == at);
-        let ends = |end: usize| page.moments.iter().any(|it| it.tokens.end == end);
+        let counts = |at: usize| request.quantities.iter().any(|(it, _)| *it == at);
+        let begins = |at: usize| request.moments.iter().any(|it| it.tokens.start == at);
+        let ends = |end: usize| request.moments.iter().any(|it| it.tokens.end == end);
         let is_after = counts(at + 1) || begins(at + 1);
         is_after && (at.checked_sub(1).is_some_and(counts) || ends(at))
     }

@@ -1,7 +1,7 @@
-//! The names of what features are made of.
+//! How features name what they are made of.
 
-use crate::fill::candidate::How;
-use crate::fill::page::{Page, Role, Stance};
+use super::super::candidate::{Origin, Similarity};
+use super::super::request::{ParsedRequest, Role, Stance};
 use crate::form::{Field, Format, Kind};
 
 pub(super) fn kind(field: &Field) -> &'static str {
@@ -22,25 +22,25 @@ pub(super) fn kind(field: &Field) -> &'static str {
     }
 }
 
-pub(super) fn how(how: How) -> &'static str {
-    match how {
-        How::Words => "words",
-        How::Quoted => "quoted",
-        How::Part => "part",
-        How::Number => "number",
-        How::Converted => "converted",
-        How::Moment => "moment",
-        How::Choice(_) => "choice",
-        How::Example(_) => "example",
-        How::Known => "known",
-        How::Flag => "flag",
-        How::List => "list",
-        How::Literal => "literal",
+pub(super) fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Words => "words",
+        Origin::Quoted => "quoted",
+        Origin::Part => "part",
+        Origin::Number => "number",
+        Origin::Converted => "converted",
+        Origin::Moment => "moment",
+        Origin::Choice(_) => "choice",
+        Origin::Example(_) => "example",
+        Origin::Known => "known",
+        Origin::Flag => "flag",
+        Origin::List => "list",
+        Origin::Literal => "literal",
     }
 }
 
-pub(super) fn role_name(page: &Page<'_>, at: Option<usize>) -> &'static str {
-    match at.and_then(|at| page.roles.get(at)) {
+pub(super) fn role(request: &ParsedRequest<'_>, at: Option<usize>) -> &'static str {
+    match at.and_then(|at| request.roles.get(at)) {
         None => "edge",
         Some(Role::Mark) => "mark",
         Some(Role::Small) => "small",
@@ -60,8 +60,18 @@ pub(super) fn stance(stance: Stance) -> &'static str {
     }
 }
 
-pub(super) fn at_distance(distance: usize) -> &'static str {
-    ["0", "1", "2", "3", "4"].get(distance).copied().unwrap_or("far")
+pub(super) fn similarity(similarity: Similarity) -> &'static str {
+    match similarity {
+        Similarity::Related => "related",
+        Similarity::Partial => "partial",
+        Similarity::Translated => "translated",
+        Similarity::Stem => "stem",
+        Similarity::Exact => "exact",
+    }
+}
+
+pub(super) fn distance(tokens: usize) -> &'static str {
+    ["0", "1", "2", "3", "4"].get(tokens).copied().unwrap_or("far")
 }
 
 pub(super) fn few(count: usize) -> &'static str {
@@ -87,6 +97,14 @@ pub(super) fn length(count: usize) -> &'static str {
         10..=15 => "10",
         16..=30 => "16",
         _ => "31",
+    }
+}
+
+pub(super) fn length_of_request(tokens: usize) -> &'static str {
+    match tokens {
+        0..8 => "short",
+        8..25 => "middle",
+        _ => "long",
     }
 }
 

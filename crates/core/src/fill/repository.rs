@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use serde_json::json;
 
-use super::ballot::Elected;
-use super::page::{Page, Role};
-use super::{Evidence, Source, Wish};
+use super::argument::{Evidence, Source};
+use super::assignment::{Assigned, Assignment};
+use super::request::{ParsedRequest, Role};
 use crate::form::{Field, Form, Kind};
 use crate::lexicon::{Language, Lexicon};
 use crate::tool::words::words;
@@ -28,45 +28,39 @@ const HOSTS: [&str; 4] = ["github", "gitlab", "bitbucket", "codeberg"];
 /// How sure it is that such a word means both.
 const OWNED_BY: f64 = 0.95;
 
-/// Fills the field of an owner and that of what is owned from the one word that says both.
-pub(super) fn fill(form: &Form, wish: &Wish<'_>, page: &Page<'_>) -> Vec<(Elected, Range<usize>)> {
-    let Some(fields) = fields(form) else { return Vec::new() };
-    let is_given = |at: usize| wish.given.contains_key(form.fields()[at].parameter());
-    if fields.iter().any(|at| is_given(*at)) {
+/// Fills the field of an owner and that of what is owned from the one word that says both; returns where it stands.
+pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
+    let (form, request) = (assignment.form, &assignment.request);
+    let Some(fields) = fields(form).filter(|fields| fields.iter().all(|at| assignment.is_open(*at))) else {
         return Vec::new();
-    }
-    let said: Vec<(usize, [Range<usize>; 2])> =
-        (0..page.tokens.len()).filter_map(|at| Some((at, halves(page, at)?))).collect();
-    let is_told = |at: &usize| {
-        let before = page.tokens[..*at].iter().rev().find(|token| !token.is_mark);
+    };
+    let pairs: Vec<(usize, [Range<usize>; 2])> =
+        (0..request.tokens.len()).filter_map(|at| Some((at, owner_and_name(request, at)?))).collect();
+    let is_announced = |at: usize| {
+        let before = request.tokens[..at].iter().rev().find(|token| !token.is_mark);
         before.is_some_and(|token| BEFORE.contains(&token.lower.as_str()))
     };
     // A path or a branch looks the same, so of several the place in the sentence decides.
-    let mut told = said.iter().filter(|(at, _)| is_told(at));
-    let meant = match (said.as_slice(), told.next(), told.next()) {
-        ([only], _, _) => only,
-        (_, Some(only), None) => only,
+    let mut announced = pairs.iter().filter(|(at, _)| is_announced(*at));
+    let (_, places) = match (pairs.as_slice(), announced.next(), announced.next()) {
+        ([only], _, _) | (_, Some(only), None) => only.clone(),
         _ => return Vec::new(),
     };
-    let values = meant.1.clone().map(|bytes| (json!(&page.text[bytes.clone()]), bytes));
-    let takes = |(at, (value, _)): (&usize, &(_, _))| form.takes(&form.fields()[*at], value);
-    if !fields.iter().zip(&values).all(takes) {
-        return Vec::new();
+    let values = places.clone().map(|bytes| json!(&request.text[bytes]));
+    if fields.iter().zip(&values).all(|(at, value)| form.takes(&form.fields()[*at], value)) {
+        for (at, value) in fields.into_iter().zip(values) {
+            let (source, evidence) = (Source::Text, Evidence::Shape);
+            assignment.values[at] = Some(Assigned { value, source, confidence: OWNED_BY, evidence });
+        }
+        return places.into();
     }
-    let elected = |(field, (value, bytes))| {
-        (
-            Elected { field, value, source: Source::Text, confidence: OWNED_BY, evidence: Evidence::Shape },
-            bytes,
-        )
-    };
-    fields.into_iter().zip(values).map(elected).collect()
+    Vec::new()
 }
 
 /// Returns the fields of an owner and of what is owned, where a form has one of each.
 fn fields(form: &Form) -> Option<[usize; 2]> {
     let has = |field: &Field, known: &[&str]| {
-        let name = field.path.last().map_or("", String::as_str);
-        words(name).any(|word| known.contains(&word.to_lowercase().as_str()))
+        words(field.name()).any(|word| known.contains(&word.to_lowercase().as_str()))
     };
     let is_text = |field: &Field| field.kind == Kind::Text && !field.is_list && field.choices.is_empty();
     let only = |is: &dyn Fn(&Field) -> bool| {
@@ -79,10 +73,10 @@ fn fields(form: &Form) -> Option<[usize; 2]> {
     Some([owner, owned])
 }
 
-/// Returns the halves of a token that is written `owner/name`, or of an address that begins so.
-fn halves(page: &Page<'_>, at: usize) -> Option<[Range<usize>; 2]> {
-    let token = page.tokens[at].at.clone();
-    let written = &page.text[token.clone()];
+/// Returns owner and name of a token that is written `owner/name`, or of an address that begins so.
+fn owner_and_name(request: &ParsedRequest<'_>, at: usize) -> Option<[Range<usize>; 2]> {
+    let token = request.tokens[at].at.clone();
+    let written = &request.text[token.clone()];
     let (skipped, path) = match written.split_once("://") {
         Some((_, rest)) => {
             let (host, path) = rest.split_once('/')?;
@@ -106,7 +100,7 @@ fn halves(page: &Page<'_>, at: usize) -> Option<[Range<usize>; 2]> {
     // `and/or` is neither.
     let is_small = |it: &str| lexicon.is_stop(&it.to_lowercase(), Language::En);
     let is_pair = is_name(owner) && is_name(name) && !is_small(owner) && !is_small(name);
-    if !is_pair || page.roles[at] == Role::Mark {
+    if !is_pair || request.roles[at] == Role::Mark {
         return None;
     }
     let start = token.start + skipped;

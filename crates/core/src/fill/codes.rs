@@ -2,12 +2,14 @@
 //! which time they keep.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use super::request::ParsedRequest;
 use super::token::Token;
-use crate::form::{Field, Kind};
+use crate::form::Field;
 
 /// Names of the world, folded, with what they are written as.
 #[derive(Deserialize)]
@@ -36,15 +38,17 @@ impl World {
 }
 
 /// A value that a name stands for, and the tokens of the name.
-pub(super) type Known = (String, std::ops::Range<usize>);
+type Known = (String, Range<usize>);
 
-/// Finds names in a text that a field wants as codes.
-pub(super) fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
+/// Finds names in a request that a field wants in another form: as codes, or with their state or country.
+pub(super) fn known(field: &Field, request: &ParsedRequest<'_>) -> impl Iterator<Item = Known> {
+    codes(field, &request.tokens).into_iter().chain(places(field, request))
+}
+
+fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
     let world = World::builtin();
     let is_named = |names: &[&str]| field.name_terms.iter().any(|name| names.contains(&name.as_str()));
-    let table = if field.kind != Kind::Text {
-        return Vec::new();
-    } else if is_named(&["languag", "lang", "local", "locale"]) {
+    let table = if is_named(&["languag", "lang", "local", "locale"]) {
         &world.languages
     } else if is_named(&["currenc", "currency", "convert", "curr"]) {
         &world.currencies
@@ -53,15 +57,11 @@ pub(super) fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
     } else {
         return Vec::new();
     };
-    let mut known = Vec::new();
-    for (name, at) in names(tokens) {
-        known.extend(table.get(&name).map(|code| (code.clone(), at)));
-    }
-    known
+    names(tokens).filter_map(|(name, at)| Some((table.get(&name)?.clone(), at))).collect()
 }
 
 /// Whether tokens name a city or a country.
-pub(super) fn is_place(tokens: &[Token]) -> bool {
+pub(super) fn is_city_or_country(tokens: &[Token]) -> bool {
     let world = World::builtin();
     let name: Vec<&str> = tokens.iter().map(|it| it.lower.as_str()).collect();
     [&world.cities, &world.american, &world.countries].iter().any(|names| names.contains_key(&name.join(" ")))
@@ -72,13 +72,12 @@ pub(super) fn zone(place: &str) -> Option<&'static str> {
     World::builtin().zones.get(&place.to_lowercase()).map(String::as_str)
 }
 
-/// Finds cities in a text for a field that wants them with their state or country.
-pub(super) fn places(field: &Field, text: &str, tokens: &[Token]) -> Vec<Known> {
-    let Some(manner) = Manner::of(field) else { return Vec::new() };
-    let world = World::builtin();
+fn places(field: &Field, request: &ParsedRequest<'_>) -> Vec<Known> {
+    let Some(style) = PlaceStyle::of(field) else { return Vec::new() };
+    let (world, tokens) = (World::builtin(), &request.tokens);
     let mut known = Vec::new();
     for (name, at) in names(tokens) {
-        let written = &text[tokens[at.start].at.start..tokens[at.end - 1].at.end];
+        let written = request.written(&at);
         // A state that is named behind the city is written shorter.
         let behind =
             tokens.get(at.end + 1..).filter(|_| tokens.get(at.end).is_some_and(|it| it.lower == ","));
@@ -91,14 +90,12 @@ pub(super) fn places(field: &Field, text: &str, tokens: &[Token]) -> Vec<Known> 
             known.push((format!("{written}, {state}"), at.start..at.end + 1 + it.end));
             continue;
         }
-        let region = world.american.get(&name).or_else(|| world.cities.get(&name));
-        let Some(region) = region else { continue };
-        match manner {
-            Manner::State => known.push((format!("{written}, {region}"), at)),
-            Manner::Country if world.american.contains_key(&name) => {
-                known.push((format!("{written}, USA"), at))
-            }
-            Manner::Country => known.push((format!("{written}, {region}"), at)),
+        let american = world.american.get(&name).map(|state| match style {
+            PlaceStyle::State => state.as_str(),
+            PlaceStyle::Country => "USA",
+        });
+        if let Some(region) = american.or_else(|| world.cities.get(&name).map(String::as_str)) {
+            known.push((format!("{written}, {region}"), at));
         }
     }
     known
@@ -106,12 +103,12 @@ pub(super) fn places(field: &Field, text: &str, tokens: &[Token]) -> Vec<Known> 
 
 /// What is written behind a city.
 #[derive(Clone, Copy)]
-enum Manner {
+enum PlaceStyle {
     State,
     Country,
 }
 
-impl Manner {
+impl PlaceStyle {
     fn of(field: &Field) -> Option<Self> {
         let said = field.description.to_lowercase();
         let shows_state = field.description.split(", ").skip(1).any(|behind| {
@@ -129,7 +126,7 @@ impl Manner {
 }
 
 /// Runs of words that can be names, the longest first.
-fn names(tokens: &[Token]) -> impl Iterator<Item = (String, std::ops::Range<usize>)> {
+fn names(tokens: &[Token]) -> impl Iterator<Item = (String, Range<usize>)> {
     let runs = (1..=MAX_NAME).rev().flat_map(move |count| (0..tokens.len()).map(move |at| at..at + count));
     runs.filter(move |run| run.end <= tokens.len()).map(move |run| {
         let name: Vec<&str> = tokens[run.clone()].iter().map(|it| it.lower.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Dates and times in words, and the form that a schema wants them in.
+//! Dates and times in words.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,15 +8,14 @@ use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan};
 use serde::Deserialize;
 
-use super::Now;
 use super::quantity::{self, Quantity, Unit, quantity};
+use super::sources::Now;
 use super::token::Token;
-use crate::form::{Field, Format};
 use crate::text::fold;
 
 /// A date, a time or both, in a text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct When {
+pub(super) struct Moment {
     pub(super) tokens: Range<usize>,
     pub(super) date: Option<Date>,
     pub(super) time: Option<Time>,
@@ -91,35 +90,36 @@ impl Days {
 }
 
 /// Finds every date and time in a text: each for itself, and both where they stand together.
-pub(super) fn moments(tokens: &[Token], now: Now) -> Vec<When> {
-    let mut found: Vec<When> = Vec::new();
+pub(super) fn moments(tokens: &[Token], now: Now) -> Vec<Moment> {
+    let mut found: Vec<Moment> = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
         let rest = &tokens[at..];
         if let Some((date, time)) = stamp(&rest[0].lower) {
-            found.push(When { tokens: at..at + 1, date: Some(date), time: Some(time), last: None });
+            found.push(Moment { tokens: at..at + 1, date: Some(date), time: Some(time), last: None });
             at += 1;
         } else if let Some(days) = days(rest, now.at.date()) {
             let end = at + days.tokens;
-            found.push(When { tokens: at..end, date: Some(days.first), time: None, last: days.last });
+            found.push(Moment { tokens: at..end, date: Some(days.first), time: None, last: days.last });
             at = end;
         } else if let Some((time, taken)) = clock(rest, at.checked_sub(1).map(|it| tokens[it].lower.as_str()))
         {
-            found.push(When { tokens: at..at + taken, date: None, time: Some(time), last: None });
+            found.push(Moment { tokens: at..at + taken, date: None, time: Some(time), last: None });
             at += taken;
         } else {
             at += 1;
         }
     }
     share_years(tokens, &mut found);
-    let joined: Vec<When> = found.windows(2).filter_map(|pair| joined(tokens, &pair[0], &pair[1])).collect();
+    let joined: Vec<Moment> =
+        found.windows(2).filter_map(|pair| joined(tokens, &pair[0], &pair[1])).collect();
     found.extend(joined);
     found
 }
 
 /// The year of the end of a range is that of its start as well: `from March 1 to October 31, 2025`.
-fn share_years(tokens: &[Token], found: &mut [When]) {
-    let has_year = |it: &When| {
+fn share_years(tokens: &[Token], found: &mut [Moment]) {
+    let has_year = |it: &Moment| {
         let is_year =
             |token: &Token| token.lower.len() == 4 && token.lower.parse().is_ok_and(|it: i16| it > 1800);
         tokens[it.tokens.clone()].iter().any(is_year)
@@ -141,7 +141,7 @@ fn share_years(tokens: &[Token], found: &mut [When]) {
 }
 
 /// Joins a date and a time that stand together, as in `tomorrow at 9`.
-fn joined(tokens: &[Token], a: &When, b: &When) -> Option<When> {
+fn joined(tokens: &[Token], a: &Moment, b: &Moment) -> Option<Moment> {
     let between = tokens.get(a.tokens.end..b.tokens.start)?;
     let is_joint = |token: &Token| {
         ["at", "on", "um", "a", "as", "las", "alle", "om", "o", ",", "the", "в"]
@@ -151,7 +151,7 @@ fn joined(tokens: &[Token], a: &When, b: &When) -> Option<When> {
     (between.len() <= 2 && between.iter().all(is_joint)).then_some(())?;
     match (a.date, a.time, b.date, b.time) {
         (Some(date), None, None, Some(time)) | (None, Some(time), Some(date), None) => {
-            Some(When { tokens: whole, date: Some(date), time: Some(time), last: None })
+            Some(Moment { tokens: whole, date: Some(date), time: Some(time), last: None })
         }
         _ => None,
     }
@@ -423,158 +423,4 @@ fn parts_of_clock(digits: &str) -> Option<(i8, i8, i8, bool)> {
     let is_written = parts[0].starts_with(|c: char| c.is_ascii_digit()) && parts.len() <= 3;
     let (hour, minute, second) = (number(0)?, number(1)?, number(2)?);
     (is_written && hour < 24 && minute < 60 && second < 60).then_some((hour, minute, second, mark.is_some()))
-}
-
-/// Writes a moment in the form that a field wants; `None` when it lacks what the form needs.
-pub(super) fn rendered(when: &When, field: &Field, now: Now) -> Option<String> {
-    let is_end = field
-        .name_terms
-        .iter()
-        .any(|name| ["end", "to", "until", "befor", "before", "checkout", "max"].contains(&name.as_str()));
-    let date = when.last.filter(|_| is_end).or(when.date);
-    if let Some(pattern) = pattern(&field.description) {
-        return patterned(pattern, date, when.time, now);
-    }
-    match field.format? {
-        Format::Date => Some(date?.to_string()),
-        Format::Time => {
-            let time = when.time?;
-            Some(format!("{:02}:{:02}", time.hour(), time.minute()))
-        }
-        Format::DateTime => {
-            let end_of_day = is_end && when.time.is_none();
-            let time = when.time.unwrap_or(if end_of_day {
-                Time::constant(23, 59, 59, 0)
-            } else {
-                Time::midnight()
-            });
-            let at = date.unwrap_or(now.at.date());
-            // Only what the schema itself calls a date-time has to name its zone.
-            let is_strict = field.schema.get("format").is_some_and(|it| it == "date-time");
-            let zone = if is_strict { zone(now.offset) } else { String::new() };
-            Some(format!("{at}T{:02}:{:02}:{:02}{zone}", time.hour(), time.minute(), time.second()))
-        }
-        Format::Unix | Format::UnixMillis => {
-            let at = date?.to_datetime(when.time.unwrap_or(Time::midnight()));
-            let since = at.duration_since(Date::constant(1970, 1, 1).to_datetime(Time::midnight()));
-            let seconds = since.as_secs() - i64::from(now.offset);
-            Some(if field.format == Some(Format::Unix) { seconds } else { seconds * 1000 }.to_string())
-        }
-        Format::Email | Format::Uri | Format::Uuid | Format::Other => None,
-    }
-}
-
-/// Writes a moment for a field whose name alone speaks of time.
-pub(super) fn loose(when: &When, field: &Field) -> Option<String> {
-    const NAMES: [&str; 18] = [
-        "date",
-        "time",
-        "day",
-        "since",
-        "until",
-        "after",
-        "befor",
-        "before",
-        "start",
-        "end",
-        "from",
-        "to",
-        "checkin",
-        "checkout",
-        "when",
-        "deadlin",
-        "due",
-        "timestamp",
-    ];
-    let is_dated =
-        field.format.is_none() && field.name_terms.iter().any(|name| NAMES.contains(&name.as_str()));
-    is_dated.then_some(())?;
-    let clock = when.time.map(|time| format!("{:02}:{:02}", time.hour(), time.minute()));
-    match (when.date, clock) {
-        (Some(date), Some(clock)) => Some(format!("{date}T{clock}:00")),
-        (Some(date), None) => Some(date.to_string()),
-        (None, clock) => clock,
-    }
-}
-
-pub(super) fn zone(offset: i32) -> String {
-    if offset == 0 {
-        return "Z".to_owned();
-    }
-    let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.abs() / 60);
-    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
-/// Finds a pattern such as `YYYY-MM-DD HH:mm` or `%Y-%m-%d` in a description.
-fn pattern(description: &str) -> Option<&str> {
-    let is_part = |c: char| "yYmMdDhHsS%:/-.".contains(c);
-    let mut best: Option<Range<usize>> = None;
-    let mut start = None;
-    let ends = description.char_indices().chain([(description.len(), '\0')]);
-    for (at, c) in ends {
-        let goes_on = is_part(c)
-            || (c == ' ' || c == 'T')
-                && start.is_some()
-                && description[at + 1..].to_lowercase().starts_with(['h', '%']);
-        match (goes_on, start) {
-            (true, None) => start = Some(at),
-            (false, Some(from)) => {
-                if is_pattern(&description[from..at]) && best.as_ref().is_none_or(|it| it.len() < at - from) {
-                    best = Some(from..at);
-                }
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    best.map(|range| description[range].trim_end_matches(['.', ':', '-', '/', ' ']))
-}
-
-fn is_pattern(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let has = |part: &str| lower.contains(part);
-    (has("yyyy") && has("mm"))
-        || (has("%y") && has("%m"))
-        || (has("hh") && has("mm") && has(":"))
-        || has("%h:%m")
-        || (has("dd") && has("mm") && (has("/") || has("-") || has(".")))
-}
-
-fn patterned(pattern: &str, date: Option<Date>, time: Option<Time>, now: Now) -> Option<String> {
-    let lower = pattern.to_lowercase();
-    let wants_day =
-        lower.contains("dd") || lower.contains("%d") || lower.contains("yy") || lower.contains("%y");
-    let wants_clock = lower.contains("hh") || lower.contains("%h");
-    let date = match (date, wants_day) {
-        (Some(date), _) => date,
-        (None, true) if !wants_clock => return None,
-        (None, _) => now.at.date(),
-    };
-    if wants_clock && !wants_day && time.is_none() {
-        return None;
-    }
-    let time = time.unwrap_or(Time::midnight());
-    let mut written = String::new();
-    let mut rest = lower.as_str();
-    let mut after_hour = false;
-    while let Some(first) = rest.chars().next() {
-        let run = if first == '%' { 2 } else { rest.len() - rest.trim_start_matches(first).len() };
-        let part = rest.get(..run.min(rest.len()))?;
-        match (part.trim_start_matches('%').chars().next(), first) {
-            (Some('y'), _) if run == 2 && first != '%' => written += &format!("{:02}", date.year() % 100),
-            (Some('y'), _) => written += &format!("{:04}", date.year()),
-            (Some('m'), _) if after_hour => written += &format!("{:02}", time.minute()),
-            (Some('m'), _) => written += &format!("{:02}", date.month()),
-            (Some('d'), _) => written += &format!("{:02}", date.day()),
-            (Some('h'), _) => {
-                after_hour = true;
-                written += &format!("{:02}", time.hour());
-            }
-            (Some('s'), _) => written += &format!("{:02}", time.second()),
-            (Some('t'), _) => written.push('T'),
-            _ => written += part,
-        }
-        rest = &rest[part.len()..];
-    }
-    Some(written)
 }

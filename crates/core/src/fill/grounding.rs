@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::Wish;
-use super::alike::{alike, plain_text};
-use super::candidate::{Candidate, candidates, is_said_of_tool, is_spoken_of};
-use super::page::Page;
+use super::candidate::{Candidate, candidates, mentions, names_tool};
+use super::equivalence::{alike, plain_text};
+use super::request::ParsedRequest;
+use super::sources::Wish;
 use crate::form::{Field, Form};
 use crate::text::is_unparted;
 
 /// A request, and the form that values of it are for.
-pub(super) struct Grounds<'a> {
+pub(super) struct Grounding<'a> {
     form: &'a Form,
     wish: &'a Wish<'a>,
-    page: Page<'a>,
+    request: ParsedRequest<'a>,
     /// The request as texts are looked for in it, and where each byte of that stands in the request.
     plain: String,
     places: Vec<usize>,
@@ -26,10 +26,11 @@ pub(super) struct Grounds<'a> {
 /// Plain values inside one value that are looked for.
 const MOST_LEAVES: usize = 40;
 
-impl<'a> Grounds<'a> {
+impl<'a> Grounding<'a> {
     pub(super) fn new(form: &'a Form, wish: &'a Wish<'a>) -> Self {
-        let (page, (plain, places)) = (Page::read(wish.task, wish.now), placed(wish.task));
-        Self { form, wish, page, plain, places, used: Vec::new() }
+        let request = ParsedRequest::parse(wish.task, wish.now);
+        let (plain, places) = placed(wish.task);
+        Self { form, wish, request, plain, places, used: Vec::new() }
     }
 
     /// Marks what a value says as used: words are claimed once.
@@ -86,11 +87,11 @@ impl<'a> Grounds<'a> {
         let field = self.form.fields().iter().find(|field| field.path == path);
         match leaf {
             // Several flags may be set by the same words.
-            Value::Bool(_) if field.is_some_and(|field| is_spoken_of(self.form, field, &self.page)) => {
+            Value::Bool(_) if field.is_some_and(|field| mentions(&self.request, self.form, field)) => {
                 usize::MAX
             }
             Value::Number(number) => {
-                let said = self.page.quantities.iter().filter(|(_, it)| Some(it.value) == number.as_f64());
+                let said = self.request.quantities.iter().filter(|(_, it)| Some(it.value) == number.as_f64());
                 said.count().max(self.times_found(field, leaf))
             }
             Value::String(text) => {
@@ -109,7 +110,7 @@ impl<'a> Grounds<'a> {
             Some(items) => items.iter().any(|item| alike(item, leaf)),
             None => alike(&it.value, leaf),
         };
-        let found = candidates(self.form, field, &self.page, self.wish.now);
+        let found = candidates(self.form, field, &self.request);
         let mut places: Vec<usize> =
             found.iter().filter(|it| !it.bytes.is_empty() && is_it(it)).map(|it| it.bytes.start).collect();
         places.sort_unstable();
@@ -142,9 +143,9 @@ impl<'a> Grounds<'a> {
     /// Whether a text says which tool or field is meant, and nothing for it; what is quoted is meant as it stands.
     fn is_of_tool(&self, field: &Field, text: &str) -> bool {
         let is_it = |written: &str| plain_text(written) == plain_text(text);
-        let is_quoted = self.page.quoted.iter().any(|(_, bytes)| is_it(&self.page.text[bytes.clone()]));
-        let own = Page::read(text, self.wish.now);
-        !is_quoted && is_said_of_tool(self.form, field, &own, &(0..own.tokens.len()))
+        let is_quoted = self.request.quoted.iter().any(|it| is_it(&self.request.text[it.bytes.clone()]));
+        let own = ParsedRequest::parse(text, self.wish.now);
+        !is_quoted && names_tool(self.form, field, &own, &(0..own.tokens.len()))
     }
 }
 

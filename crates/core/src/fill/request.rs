@@ -1,36 +1,38 @@
-//! A request, read for filling in: its tokens, and everything in them that can be a value.
+//! A request, parsed for filling in: its tokens, and everything in them that can be a value.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::Now;
+use super::moment::{Moment, moments};
 use super::quantity::{Quantity, quantity};
-use super::token::{Token, tokens};
-use super::when::{When, moments};
+use super::sources::Now;
+use super::token::{Span, Token, tokens};
 use crate::form::Bound;
 use crate::lexicon::{Action, Language, Lexicon, Reading};
 use crate::text::terms;
 
-/// A request, read for filling in.
-pub(super) struct Page<'a> {
+/// A request, parsed for filling in.
+pub(super) struct ParsedRequest<'a> {
     pub(super) text: &'a str,
+    pub(super) now: Now,
     pub(super) tokens: Vec<Token>,
     pub(super) roles: Vec<Role>,
     /// Runs of words, as tokens.
-    pub(super) spans: Vec<Range<usize>>,
-    /// What stands between quotation marks, as tokens and as bytes.
-    pub(super) quoted: Vec<(Range<usize>, Range<usize>)>,
+    pub(super) runs: Vec<Range<usize>>,
+    /// What stands between quotation marks.
+    pub(super) quoted: Vec<Span>,
+    /// Numbers, and the token that each begins with.
     pub(super) quantities: Vec<(usize, Quantity)>,
-    pub(super) moments: Vec<When>,
+    pub(super) moments: Vec<Moment>,
     /// Lists, each as the tokens of its items.
     pub(super) lists: Vec<Vec<Range<usize>>>,
-    /// Runs that keep the marks at their end, and what stands between brackets, as tokens and as bytes.
-    pub(super) closed: Vec<(Range<usize>, Range<usize>)>,
+    /// Runs that keep the marks at their end, and what stands between brackets.
+    pub(super) closed: Vec<Span>,
     /// JSON that stands in the text.
-    pub(super) literals: Vec<(Range<usize>, Value)>,
-    /// Halves of tokens, as bytes: `owner/repo`, `key=value`, `#tag`.
-    pub(super) parts: Vec<(usize, Range<usize>)>,
+    pub(super) literals: Vec<(Span, Value)>,
+    /// Parts of tokens: `owner/repo`, `key=value`, `#tag`.
+    pub(super) parts: Vec<Span>,
     /// The English words of a request in another language, as terms.
     pub(super) english: Vec<String>,
     /// For each token, where its sentence stands to those that ask for something.
@@ -99,43 +101,71 @@ const MAX_LISTS: usize = 2400;
 /// Tokens of an item in a list.
 const MAX_ITEM: usize = 5;
 
-impl<'a> Page<'a> {
-    pub(super) fn read(text: &'a str, now: Now) -> Self {
+impl<'a> ParsedRequest<'a> {
+    pub(super) fn parse(text: &'a str, now: Now) -> Self {
         let tokens = tokens(text);
         let reading = Reading::of(text);
         let is_foreign = reading.language != Language::En;
         let english = if is_foreign { terms(&reading.english(), 200) } else { Vec::new() };
         let roles: Vec<Role> = tokens.iter().map(|token| role(token, reading.language)).collect();
-        let quantities = quantities(&tokens);
-        let mut page = Self {
+        let mut request = Self {
+            text,
+            now,
             moments: moments(&tokens, now),
             quoted: quoted(text, &tokens),
-            literals: literals(text),
+            literals: literals(text, &tokens),
             parts: parts(text, &tokens),
             english,
             stances: stances(&tokens, &roles),
-            quantities,
-            spans: Vec::new(),
+            quantities: quantities(&tokens),
+            runs: Vec::new(),
             lists: Vec::new(),
             closed: Vec::new(),
             roles,
             tokens,
-            text,
         };
-        page.spans = page.runs();
-        page.lists = page.series();
-        page.closed = page.closed();
-        page
+        request.runs = request.runs();
+        request.lists = request.lists();
+        request.closed = request.closed();
+        request
     }
 
-    /// The bytes of a run of tokens.
-    pub(super) fn bytes(&self, tokens: &Range<usize>) -> Range<usize> {
-        self.tokens[tokens.start].at.start..self.tokens[tokens.end - 1].at.end
+    /// Returns a run of tokens with the bytes it takes up.
+    pub(super) fn span(&self, tokens: Range<usize>) -> Span {
+        let bytes = match &self.tokens[tokens.clone()] {
+            [] => 0..0,
+            [only] => only.at.clone(),
+            [first, .., last] => first.at.start..last.at.end,
+        };
+        Span { tokens, bytes }
+    }
+
+    /// Returns what stands in a run of tokens.
+    pub(super) fn written(&self, tokens: &Range<usize>) -> &'a str {
+        &self.text[self.span(tokens.clone()).bytes]
+    }
+
+    /// Returns the tokens of the sentence around a token.
+    pub(super) fn sentence(&self, at: usize) -> Range<usize> {
+        let start = (0..=at).rev().find(|it| self.tokens[*it].is_start).unwrap_or(0);
+        let end = (at + 1..self.tokens.len()).find(|it| self.tokens[*it].is_start);
+        start..end.unwrap_or(self.tokens.len())
+    }
+
+    /// Returns the positions of the numbers that are no part of a date or a time.
+    pub(super) fn bare_quantities(&self) -> impl Iterator<Item = usize> {
+        let is_dated = |at: &usize| self.moments.iter().any(|it| it.tokens.contains(at));
+        self.quantities.iter().map(|(at, _)| *at).filter(move |at| !is_dated(at))
     }
 
     /// Whether a sentence or line ends inside a run.
     pub(super) fn is_crossed(&self, tokens: &Range<usize>) -> bool {
         self.tokens[tokens.clone()].iter().skip(1).any(|token| token.is_start)
+    }
+
+    /// Whether it has a term, in its own words or in English.
+    pub(super) fn has_term(&self, term: &String) -> bool {
+        self.tokens.iter().any(|it| it.term == *term) || self.english.contains(term)
     }
 
     /// Returns the bound that the word before a token speaks of.
@@ -160,7 +190,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn is_edge(&self, at: usize) -> bool {
+    fn is_word(&self, at: usize) -> bool {
         self.roles[at] != Role::Mark
     }
 
@@ -170,20 +200,20 @@ impl<'a> Page<'a> {
         let is_dense = count <= MAX_DENSE;
         let mut runs = Vec::new();
         for start in 0..count {
-            if !self.is_edge(start) {
+            if !self.is_word(start) {
                 continue;
             }
-            let is_begun = start == 0 || !self.is_edge(start - 1) || self.tokens[start].is_start;
+            let is_begun = start == 0 || !self.is_word(start - 1) || self.tokens[start].is_start;
             let mut pauses = 0;
             for end in start + 1..=count {
                 let last = end - 1;
                 if end > start + 1 && self.tokens[last].is_start && end - start > MAX_RUN && pauses > 3 {
                     break;
                 }
-                if !self.is_edge(last) {
+                if !self.is_word(last) {
                     continue;
                 }
-                let is_pause = end == count || !self.is_edge(end) || self.tokens[end].is_start;
+                let is_pause = end == count || !self.is_word(end) || self.tokens[end].is_start;
                 let is_short = end - start <= MAX_RUN;
                 let is_crossed = is_short && self.tokens[start + 1..end].iter().any(|token| token.is_start);
                 if is_short && !is_crossed && (is_dense || is_begun || is_pause) || is_pause {
@@ -196,28 +226,28 @@ impl<'a> Page<'a> {
     }
 
     /// Sentences with their last mark, and brackets with what is inside: code and questions are kept whole.
-    fn closed(&self) -> Vec<(Range<usize>, Range<usize>)> {
+    fn closed(&self) -> Vec<Span> {
         let count = self.tokens.len();
         let mut closed = Vec::new();
         for start in 0..count {
             let is_open = self.text[self.tokens[start].at.clone()].starts_with(['[', '{', '(', '<']);
             let is_begun = start == 0
                 || self.tokens[start].is_start
-                || !self.is_edge(start - 1)
+                || !self.is_word(start - 1)
                 || self.roles[start - 1] == Role::Verb;
-            if !(is_open || is_begun && self.is_edge(start)) {
+            if !(is_open || is_begun && self.is_word(start)) {
                 continue;
             }
             for end in start + 2..=(start + MAX_DENSE).min(count) {
                 let last = &self.text[self.tokens[end - 1].at.clone()];
-                let is_end = end == count || self.tokens[end].is_start || self.is_edge(end);
+                let is_end = end == count || self.tokens[end].is_start || self.is_word(end);
                 let is_closed = if is_open {
                     last.ends_with([']', '}', ')', '>'])
                 } else {
-                    !self.is_edge(end - 1) && last != ","
+                    !self.is_word(end - 1) && last != ","
                 };
                 if is_closed && is_end && closed.len() < MAX_CLOSED {
-                    closed.push((start..end, self.bytes(&(start..end))));
+                    closed.push(self.span(start..end));
                 }
             }
         }
@@ -225,8 +255,8 @@ impl<'a> Page<'a> {
     }
 
     /// Lists such as `a, b and c`, with every likely beginning and end.
-    fn series(&self) -> Vec<Vec<Range<usize>>> {
-        let parting: Vec<Range<usize>> = partings(&self.tokens);
+    fn lists(&self) -> Vec<Vec<Range<usize>>> {
+        let parting = partings(&self.tokens);
         let mut lists = Vec::new();
         for first in 0..parting.len() {
             let mut items: Vec<Range<usize>> = Vec::new();
@@ -240,7 +270,7 @@ impl<'a> Page<'a> {
                 }
                 for start in (parting[first].start.saturating_sub(MAX_ITEM)..parting[first].start).rev() {
                     let head = start..parting[first].start;
-                    if self.is_crossed(&head) || !self.is_edge(start) && head.len() == 1 {
+                    if self.is_crossed(&head) || !self.is_word(start) && head.len() == 1 {
                         break;
                     }
                     for end in parting[last].end + 1..=(parting[last].end + MAX_ITEM).min(self.tokens.len()) {
@@ -262,10 +292,10 @@ impl<'a> Page<'a> {
     }
 
     fn trimmed(&self, mut item: Range<usize>) -> Range<usize> {
-        while !item.is_empty() && !self.is_edge(item.start) {
+        while !item.is_empty() && !self.is_word(item.start) {
             item.start += 1;
         }
-        while !item.is_empty() && !self.is_edge(item.end - 1) {
+        while !item.is_empty() && !self.is_word(item.end - 1) {
             item.end -= 1;
         }
         item
@@ -361,7 +391,7 @@ fn quantities(tokens: &[Token]) -> Vec<(usize, Quantity)> {
 }
 
 /// Finds what stands between quotation marks.
-fn quoted(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Range<usize>)> {
+fn quoted(text: &str, tokens: &[Token]) -> Vec<Span> {
     const PAIRS: [(&str, &str); 10] = [
         ("\"", "\""),
         ("'", "'"),
@@ -386,7 +416,7 @@ fn quoted(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Range<usize>)> {
             Some(end) if end > at + 1 => {
                 let bytes = tokens[at].at.end..tokens[end].at.start;
                 if !text[bytes.clone()].trim().is_empty() {
-                    found.push((at + 1..end, bytes));
+                    found.push(Span { tokens: at + 1..end, bytes });
                 }
                 at = end + 1;
             }
@@ -397,23 +427,30 @@ fn quoted(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Range<usize>)> {
 }
 
 /// Finds JSON objects and lists that stand in a text.
-fn literals(text: &str) -> Vec<(Range<usize>, Value)> {
-    let mut found: Vec<(Range<usize>, Value)> = Vec::new();
+fn literals(text: &str, tokens: &[Token]) -> Vec<(Span, Value)> {
+    let mut found: Vec<(Span, Value)> = Vec::new();
     for (at, open) in text.match_indices(['{', '[']).take(20) {
-        if found.last().is_some_and(|(range, _)| range.contains(&at)) {
+        if found.last().is_some_and(|(span, _)| span.bytes.contains(&at)) {
             continue;
         }
         let close = if open == "{" { '}' } else { ']' };
         let ends = text[at..].match_indices(close).map(|(end, _)| at + end + 1).take(40);
         let parsed =
             ends.filter_map(|end| Some((at..end, serde_json::from_str(&text[at..end]).ok()?))).last();
-        found.extend(parsed);
+        found.extend(parsed.map(|(bytes, value)| (Span { tokens: begun_in(tokens, &bytes), bytes }, value)));
     }
     found
 }
 
-/// Finds the halves of tokens that have two.
-fn parts(text: &str, tokens: &[Token]) -> Vec<(usize, Range<usize>)> {
+/// Returns the run of tokens that begin inside some bytes.
+fn begun_in(tokens: &[Token], bytes: &Range<usize>) -> Range<usize> {
+    let is_inside = |token: &Token| bytes.contains(&token.at.start);
+    let start = tokens.iter().position(is_inside).unwrap_or(0);
+    start..start + tokens[start..].iter().take_while(|token| is_inside(token)).count()
+}
+
+/// Finds the parts of tokens that have several.
+fn parts(text: &str, tokens: &[Token]) -> Vec<Span> {
     let mut parts = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !token.is_mark) {
         let (start, written) = (token.at.start, &text[token.at.clone()]);
@@ -447,6 +484,6 @@ fn parts(text: &str, tokens: &[Token]) -> Vec<(usize, Range<usize>)> {
             }
         }
     }
-    parts.retain(|(_, bytes)| !bytes.is_empty());
-    parts
+    let parts = parts.into_iter().filter(|(_, bytes): &(usize, Range<usize>)| !bytes.is_empty());
+    parts.map(|(at, bytes)| Span { tokens: at..at + 1, bytes }).collect()
 }

@@ -3,9 +3,9 @@
 use jiff::civil::{DateTime, date};
 use serde_json::Value;
 
-use super::Now;
+use super::moment::{Moment, moments};
+use super::sources::Now;
 use super::token::tokens;
-use super::when::{When, moments};
 use crate::text::fold;
 
 /// Whether two values differ in case, space or the form of numbers and dates alone.
@@ -35,12 +35,12 @@ pub(super) fn plain_text(text: &str) -> String {
 }
 
 /// Reads a text that is a date or a time and nothing else.
-fn moment(text: &str) -> Option<When> {
+fn moment(text: &str) -> Option<Moment> {
     if text.len() > 40 || !text.contains(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let tokens = tokens(text);
     let now = Now { at: DateTime::from(date(2000, 1, 1)), offset: 0 };
     let whole = moments(&tokens, now).into_iter().find(|it| it.tokens == (0..tokens.len()))?;
-    Some(When { tokens: 0..0, ..whole })
+    Some(Moment { tokens: 0..0, ..whole })
 }

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::candidate::{Candidate, How, candidates};
-use super::page::{self, Page, Role};
-use super::{Argument, Filling, Source, Wish};
+use super::argument::{Argument, Filling, Source};
+use super::candidate::{Candidate, Origin, candidates};
+use super::request::{self, ParsedRequest, Role};
+use super::sources::Wish;
 use crate::form::{Field, Form};
 use crate::tool::words::words;
 
@@ -32,7 +33,7 @@ const MAX_NAME: usize = 3;
 
 /// Whether a request may list several values for a parameter.
 pub fn may_list(task: &str) -> bool {
-    page::may_list(task)
+    request::may_list(task)
 }
 
 /// Finds the values that a request lists beside one that was filled in.
@@ -41,18 +42,21 @@ pub fn series(form: &Form, wish: &Wish<'_>, filling: &Filling) -> Option<Series>
     if !filling.missing.is_empty() {
         return None;
     }
-    let page = Page::read(wish.task, wish.now);
-    let lists: Vec<Vec<Range<usize>>> = page.lists.iter().filter_map(|list| bare(&page, list)).collect();
+    let request = ParsedRequest::parse(wish.task, wish.now);
+    let lists: Vec<Vec<Range<usize>>> =
+        request.lists.iter().filter_map(|list| bare(&request, list)).collect();
+    let is_twin = |it: &Argument| form.of_parameter(&it.name).any(|it| form.repeated_by(it).is_some());
     let said = filling.arguments.iter().filter(|it| it.source == Source::Text && !lists.is_empty());
     let found = said.filter_map(|argument| {
         let field = form.of_parameter(&argument.name).next().filter(|field| takes_one(form, field))?;
-        let options = candidates(form, field, &page, wish.now);
-        let is_twin = |it: &Argument| form.of_parameter(&it.name).any(|it| form.repeated_by(it).is_some());
-        let others = || filling.arguments.iter().filter(|it| it.name != argument.name && !is_twin(it));
-        let is_other = |value: &Value| others().all(|it| it.value != *value);
-        let whole = lists.iter().filter_map(|list| listed(argument, list, (&page, &options)));
-        let whole = whole.filter(|values| values.iter().all(is_other)).max_by_key(Vec::len)?;
-        Some(Series { parameter: argument.name.clone(), values: whole })
+        let options = candidates(form, field, &request).into_iter();
+        let options: Vec<(Candidate, Shape)> =
+            options.filter_map(|it| shape(&request, &it).map(|shape| (it, shape))).collect();
+        let is_other = |it: &Argument| it.name != argument.name && !is_twin(it);
+        let is_free = |value: &Value| !filling.arguments.iter().any(|it| is_other(it) && it.value == *value);
+        let values = lists.iter().filter_map(|list| values(&argument.value, list, &options));
+        let values = values.filter(|values| values.iter().all(is_free)).max_by_key(Vec::len)?;
+        Some(Series { parameter: argument.name.clone(), values })
     });
     found.max_by_key(|it| it.values.len())
 }
@@ -71,17 +75,14 @@ fn takes_one(form: &Form, field: &Field) -> bool {
 }
 
 /// Reads each item of a list as a value like the one that was filled in.
-fn listed(
-    argument: &Argument,
-    list: &[Range<usize>],
-    (page, options): (&Page<'_>, &[Candidate]),
-) -> Option<Vec<Value>> {
-    let is_own = |it: &&Candidate| it.value == argument.value && list.contains(&it.tokens);
-    let own = options.iter().filter(is_own).find_map(|it| Some((it.manner, shape(page, it)?)))?;
+fn values(own: &Value, list: &[Range<usize>], options: &[(Candidate, Shape)]) -> Option<Vec<Value>> {
+    let is_own = |it: &Candidate| it.value == *own && list.contains(&it.tokens);
+    let (own, own_shape) = options.iter().find(|(it, _)| is_own(it))?;
     let value = |item: &Range<usize>| {
-        let is_alike =
-            |it: &&Candidate| it.tokens == *item && shape(page, it).map(|is| (it.manner, is)) == Some(own);
-        options.iter().find(is_alike).map(|it| it.value.clone())
+        let is_alike = |(it, shape): &&(Candidate, Shape)| {
+            it.tokens == *item && it.origin == own.origin && shape == own_shape
+        };
+        options.iter().find(is_alike).map(|(it, _)| it.value.clone())
     };
     let values: Vec<Value> = list.iter().map(value).collect::<Option<_>>()?;
     let is_new = |at: usize| !values[..at].contains(&values[at]);
@@ -98,39 +99,32 @@ enum Shape {
     Name,
 }
 
-fn shape(page: &Page<'_>, candidate: &Candidate) -> Option<Shape> {
-    let tokens = &page.tokens[candidate.tokens.clone()];
-    let is_one = tokens.len() == 1;
-    let is_name = || {
-        tokens.len() <= MAX_NAME && tokens.iter().all(|it| it.is_capital && !it.lower.contains(['\'', '’']))
-    };
-    let has = |marks: &[char]| is_one && tokens[0].lower.contains(marks);
-    let is_number = || is_one && tokens[0].lower.trim_start_matches('#').chars().all(|c| c.is_ascii_digit());
-    match candidate.manner {
-        How::Known => Some(Shape::Known),
-        How::Quoted => Some(Shape::Quoted),
-        How::Number | How::Words | How::Part if is_number() => Some(Shape::Number),
-        How::Words | How::Part if has(&['/', '.', '_', '#', '@']) => Some(Shape::Path),
-        How::Words | How::Part if is_name() => Some(Shape::Name),
-        How::Number
-        | How::Words
-        | How::Part
-        | How::Converted
-        | How::Moment
-        | How::Choice(_)
-        | How::Example(_)
-        | How::Flag
-        | How::List
-        | How::Literal => None,
-    }
+fn shape(request: &ParsedRequest<'_>, candidate: &Candidate) -> Option<Shape> {
+    let tokens = &request.tokens[candidate.tokens.clone()];
+    let is_known = candidate.origin == Origin::Known;
+    let is_quoted = candidate.origin == Origin::Quoted;
+    let is_word = matches!(candidate.origin, Origin::Words | Origin::Part);
+    let is_counted = is_word || candidate.origin == Origin::Number;
+    let only = tokens.first().filter(|_| tokens.len() == 1).map_or("", |it| it.lower.as_str());
+    let is_digits = !only.is_empty() && only.trim_start_matches('#').chars().all(|c| c.is_ascii_digit());
+    let is_name =
+        tokens.len() <= MAX_NAME && tokens.iter().all(|it| it.is_capital && !it.lower.contains(['\'', '’']));
+    let shapes = [
+        (is_known, Shape::Known),
+        (is_quoted, Shape::Quoted),
+        (is_counted && is_digits, Shape::Number),
+        (is_word && only.contains(['/', '.', '_', '#', '@']), Shape::Path),
+        (is_word && is_name, Shape::Name),
+    ];
+    shapes.into_iter().find_map(|(is_it, shape)| is_it.then_some(shape))
 }
 
 /// The items of a list whose things are all meant, without a small word that is said before each: `in Tokyo and in
 /// London`.
-fn bare(page: &Page<'_>, list: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
-    let small = |item: &Range<usize>| item.clone().take_while(|at| page.roles[*at] == Role::Small).count();
+fn bare(request: &ParsedRequest<'_>, list: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+    let small = |item: &Range<usize>| item.clone().take_while(|at| request.roles[*at] == Role::Small).count();
     let items: Vec<Range<usize>> = list.iter().map(|item| item.start + small(item)..item.end).collect();
-    let word = |at: Option<usize>| at.map(|at| page.tokens[at].lower.as_str());
+    let word = |at: Option<usize>| at.map(|at| request.tokens[at].lower.as_str());
     let before = word(items.first()?.start.checked_sub(1));
     let is_repeated = |(item, bare): (&Range<usize>, &Range<usize>)| match bare.start - item.start {
         0 => true,

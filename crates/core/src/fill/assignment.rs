@@ -1,0 +1,164 @@
+//! Which values the fields of a form get: the likeliest set of candidates in which no words are used twice.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::argument::{Evidence, Source};
+use super::candidate::{Candidate, Origin, candidates};
+use super::evidence::evidence;
+use super::features::Extractor;
+use super::request::ParsedRequest;
+use super::score::Scores;
+use super::sources::Wish;
+use super::token::overlap;
+use super::weights::Scales;
+use crate::form::{Field, Form};
+
+/// The value that a field got.
+#[derive(Clone, Debug)]
+pub(super) struct Assigned {
+    pub(super) value: Value,
+    pub(super) source: Source,
+    pub(super) confidence: f64,
+    pub(super) evidence: Evidence,
+}
+
+/// A form on the way to its values.
+pub(super) struct Assignment<'a> {
+    pub(super) form: &'a Form,
+    pub(super) sources: &'a Wish<'a>,
+    pub(super) request: ParsedRequest<'a>,
+    /// For each field the values that it could have.
+    pub(super) candidates: Vec<Vec<Candidate>>,
+    /// For each field the value that it got.
+    pub(super) values: Vec<Option<Assigned>>,
+}
+
+/// Values for some of the fields, in the order of the fields.
+#[derive(Clone, Default)]
+struct Hypothesis {
+    score: f64,
+    chosen: Vec<Option<usize>>,
+    claimed: Vec<Range<usize>>,
+}
+
+/// Hypotheses that are kept at the same time.
+const WIDTH: usize = 16;
+
+impl<'a> Assignment<'a> {
+    /// Finds the candidates of every field that is not given.
+    pub(super) fn new(form: &'a Form, sources: &'a Wish<'a>) -> Self {
+        let request = ParsedRequest::parse(sources.task, sources.now);
+        let of_field = |field: &Field| match sources.given.contains_key(field.parameter()) {
+            true => Vec::new(),
+            false => candidates(form, field, &request),
+        };
+        let candidates = form.fields().iter().map(of_field).collect();
+        Self { form, sources, request, candidates, values: vec![None; form.fields().len()] }
+    }
+
+    /// Whether a field has no value and the caller gave none.
+    pub(super) fn is_open(&self, at: usize) -> bool {
+        self.values[at].is_none() && !self.is_given(at)
+    }
+
+    pub(super) fn is_given(&self, at: usize) -> bool {
+        self.sources.given.contains_key(self.form.fields()[at].parameter())
+    }
+
+    /// Gives every open field the value that a rule finds for it.
+    pub(super) fn fill_open(&mut self, rule: impl Fn(&Self, usize) -> Option<Assigned>) {
+        for at in 0..self.values.len() {
+            if self.is_open(at) {
+                self.values[at] = rule(self, at);
+            }
+        }
+    }
+
+    /// Gives open fields the likeliest values; words that are claimed are used already.
+    pub(super) fn choose(&mut self, weights: &Scales, claimed: Vec<Range<usize>>) {
+        let form = self.form;
+        let is_asked = |at: &usize| self.is_open(*at) && form.repeated_by(&form.fields()[*at]).is_none();
+        let scores = |at: usize| {
+            let extractor = Extractor::new(form, &form.fields()[at], &self.request);
+            (at, Scores::new(&extractor, &self.candidates[at], weights))
+        };
+        let mut fields: Vec<(usize, Scores<'_>)> = (0..self.values.len())
+            .filter(|at| is_asked(at) && !self.candidates[*at].is_empty())
+            .map(scores)
+            .collect();
+        // Who is surest chooses first.
+        let surest = |scores: &Scores<'_>| scores.best[0].likelihood.ln();
+        fields.sort_by(|(a, a_scores), (b, b_scores)| {
+            surest(b_scores).total_cmp(&surest(a_scores)).then(a.cmp(b))
+        });
+        let mut beam = vec![Hypothesis { claimed, ..Hypothesis::default() }];
+        for (_, scores) in &fields {
+            let mut next: Vec<Hypothesis> = Vec::new();
+            for hypothesis in &beam {
+                next.push(hypothesis.without(scores.absent));
+                for (at, option) in scores.best.iter().enumerate() {
+                    next.extend(hypothesis.with(at, option.candidate, option.likelihood));
+                }
+            }
+            next.sort_by(|a, b| b.score.total_cmp(&a.score));
+            next.truncate(WIDTH);
+            beam = next;
+        }
+        let chosen = beam.swap_remove(0).chosen.into_iter().zip(&fields);
+        let chosen: Vec<(usize, Assigned)> = chosen
+            .filter_map(|(chosen, (at, scores))| {
+                let option = &scores.best[chosen?];
+                Some((*at, self.assigned(*at, option.candidate, option.likelihood)))
+            })
+            .collect();
+        for (at, assigned) in chosen {
+            self.values[at] = Some(assigned);
+        }
+    }
+
+    /// Returns a candidate as the value of its field.
+    pub(super) fn assigned(&self, at: usize, candidate: &Candidate, confidence: f64) -> Assigned {
+        let is_implied = matches!(candidate.origin, Origin::Flag | Origin::Choice(_));
+        Assigned {
+            value: candidate.value.clone(),
+            source: if is_implied { Source::Implied } else { Source::Text },
+            confidence,
+            evidence: evidence(self.form, &self.form.fields()[at], &self.request, candidate),
+        }
+    }
+
+    /// Returns where the text says what the caller gave: these words are used already.
+    pub(super) fn given_words(&self) -> Vec<Range<usize>> {
+        let task = self.sources.task;
+        let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let values = self.sources.given.values().map(written).filter(|value| !value.trim().is_empty());
+        let places = |value: String| -> Vec<Range<usize>> {
+            task.match_indices(value.as_str()).map(|(at, it)| at..at + it.len()).collect()
+        };
+        values.flat_map(places).collect()
+    }
+}
+
+impl Hypothesis {
+    /// Leaves the next field out.
+    fn without(&self, likelihood: f64) -> Self {
+        let mut next = self.clone();
+        next.score += likelihood.ln();
+        next.chosen.push(None);
+        next
+    }
+
+    /// Gives the next field a candidate, unless its words are used already.
+    fn with(&self, at: usize, candidate: &Candidate, likelihood: f64) -> Option<Self> {
+        if self.claimed.iter().any(|it| overlap(it, &candidate.bytes)) {
+            return None;
+        }
+        let mut next = self.clone();
+        next.score += likelihood.ln();
+        next.chosen.push(Some(at));
+        next.claimed.push(candidate.bytes.clone());
+        Some(next)
+    }
+}
