@@ -123,10 +123,10 @@ impl<'a> Consultation<'a> {
     /// Returns a wrong answer as its model is reminded of it, and what it is told about that.
     pub fn correction(&self, said: &str, advice: &Advice) -> (String, String) {
         let problems = cut(&advice.problems.join("; "), MOST_SHOWN);
-        let told = format!(
+        let correction = format!(
             "That answer cannot be used: {problems}. Answer once more with one JSON object of the open fields."
         );
-        (cut(said, MOST_DESCRIPTION), told)
+        (cut(said, MOST_DESCRIPTION), correction)
     }
 
     /// Reads an answer. Whatever else it says, only the open parameters of its JSON count.
@@ -143,7 +143,7 @@ impl<'a> Consultation<'a> {
             let one = Map::from_iter([((*name).to_owned(), value.clone())]);
             if !self.form.admits_part(&one) {
                 advice.problems.push(format!("`{name}` does not fit its schema: {}", brief(value)));
-            } else if let Some(value) = grounding.bear(name, value) {
+            } else if let Some(value) = grounding.ground(name, value) {
                 grounding.claim(&value);
                 advice.values.insert((*name).to_owned(), value);
             } else {
@@ -202,7 +202,7 @@ fn object(said: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(said.get(said.find('{')?..=said.rfind('}')?)?).ok()
 }
 
-/// A value without what would fill the page.
+/// A value, cut to what is shown of one.
 fn brief(value: &Value) -> Value {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.chars().count() <= MOST_SHOWN { value.clone() } else { Value::String(cut(&text, MOST_SHOWN)) }

@@ -202,7 +202,7 @@ impl Collector<'_> {
 
     /// Keeps every list of the text whose items can all be read, as the field wants lists.
     fn lists<T>(&mut self, item: impl Fn(&Range<usize>) -> Option<T>, whole: impl Fn(Vec<T>) -> Value) {
-        for list in &self.request.lists {
+        for list in self.request.lists() {
             if let Some(items) = list.iter().map(&item).collect() {
                 self.keep_tokens(whole(items), list[0].start..list[list.len() - 1].end, Origin::List);
             }
@@ -338,8 +338,8 @@ fn numeric(kind: Kind, value: f64) -> Option<Value> {
 
 /// The unit of time that a field counts in, as its name or description says.
 fn unit_of(field: &Field) -> Option<Unit> {
-    let said = words(field.name()).chain(words(&field.description));
-    said.filter(|word| word.len() > 2 || *word == "ms").find_map(|word| Unit::named(&word.to_lowercase()))
+    let named = words(field.name()).chain(words(&field.description));
+    named.filter(|word| word.len() > 2 || *word == "ms").find_map(|word| Unit::named(&word.to_lowercase()))
 }
 
 fn converted(quantity: &Quantity, wanted: Option<Unit>) -> Option<f64> {

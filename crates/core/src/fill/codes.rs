@@ -110,14 +110,14 @@ enum PlaceStyle {
 
 impl PlaceStyle {
     fn of(field: &Field) -> Option<Self> {
-        let said = field.description.to_lowercase();
+        let description = field.description.to_lowercase();
         let shows_state = field.description.split(", ").skip(1).any(|behind| {
             let code = behind.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             code.len() == 2 && code.chars().all(|c| c.is_ascii_uppercase())
         });
-        if shows_state || said.contains("city, state") || said.contains("city and state") {
+        if shows_state || description.contains("city, state") || description.contains("city and state") {
             Some(Self::State)
-        } else if said.contains("city, country") || said.contains("city and country") {
+        } else if description.contains("city, country") || description.contains("city and country") {
             Some(Self::Country)
         } else {
             None

@@ -39,10 +39,10 @@ impl<'a> Grounding<'a> {
     }
 
     /// Returns a value as the request writes it, where the request or the schema of the parameter says all of it.
-    pub(super) fn bear(&self, parameter: &str, value: &Value) -> Option<Value> {
+    pub(super) fn ground(&self, parameter: &str, value: &Value) -> Option<Value> {
         let mut mine: Vec<Value> = Vec::new();
-        let is_said = self.holds(&[parameter], value, &mut mine) && !mine.is_empty();
-        is_said.then(|| {
+        let is_grounded = self.is_grounded(&[parameter], value, &mut mine) && !mine.is_empty();
+        is_grounded.then(|| {
             let written = self.as_written(value);
             let one = |value: &Value| Map::from_iter([(parameter.to_owned(), value.clone())]);
             if self.form.admits_part(&one(&written)) { written } else { value.clone() }
@@ -53,7 +53,8 @@ impl<'a> Grounding<'a> {
     fn as_written(&self, value: &Value) -> Value {
         match value {
             Value::String(text) if !self.wish.task.contains(text.as_str()) => {
-                let found = self.written(text).next().map(|it| self.places[it.start]..self.places[it.end]);
+                let found =
+                    self.occurrences(text).next().map(|it| self.places[it.start]..self.places[it.end]);
                 Value::String(found.map_or_else(|| text.clone(), |it| self.wish.task[it].trim().to_owned()))
             }
             Value::Array(items) => items.iter().map(|item| self.as_written(item)).collect(),
@@ -64,26 +65,26 @@ impl<'a> Grounding<'a> {
         }
     }
 
-    fn holds(&self, path: &[&str], value: &Value, mine: &mut Vec<Value>) -> bool {
+    fn is_grounded(&self, path: &[&str], value: &Value, mine: &mut Vec<Value>) -> bool {
         match value {
-            Value::Array(items) => items.iter().all(|item| self.holds(path, item, mine)),
+            Value::Array(items) => items.iter().all(|item| self.is_grounded(path, item, mine)),
             Value::Object(members) => members.iter().all(|(name, value)| {
                 let inner: Vec<&str> = path.iter().copied().chain([name.as_str()]).collect();
                 let is_named = self.form.fields().iter().any(|field| begins(field, &inner));
-                (is_named || self.written(name).next().is_some()) && self.holds(&inner, value, mine)
+                (is_named || self.occurrences(name).next().is_some()) && self.is_grounded(&inner, value, mine)
             }),
             leaf @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
                 mine.push(leaf.clone());
                 let (_, before) = mine.split_last().expect("it was put there");
                 let uses = || self.used.iter().chain(before).filter(|it| alike(it, leaf)).count();
                 mine.len() <= MOST_LEAVES
-                    && (self.form.literals(path[0]).contains(&leaf) || self.times(path, leaf) > uses())
+                    && (self.form.literals(path[0]).contains(&leaf) || self.count(path, leaf) > uses())
             }
         }
     }
 
     /// How often the request says one plain value.
-    fn times(&self, path: &[&str], leaf: &Value) -> usize {
+    fn count(&self, path: &[&str], leaf: &Value) -> usize {
         let field = self.form.fields().iter().find(|field| field.path == path);
         match leaf {
             // Several flags may be set by the same words.
@@ -91,20 +92,21 @@ impl<'a> Grounding<'a> {
                 usize::MAX
             }
             Value::Number(number) => {
-                let said = self.request.quantities.iter().filter(|(_, it)| Some(it.value) == number.as_f64());
-                said.count().max(self.times_found(field, leaf))
+                let equal =
+                    self.request.quantities.iter().filter(|(_, it)| Some(it.value) == number.as_f64());
+                equal.count().max(self.count_candidates(field, leaf))
             }
             Value::String(text) => {
                 let is_of_tool = field.is_some_and(|field| self.is_of_tool(field, text));
-                let written = if is_of_tool { 0 } else { self.written(text).count() };
-                written.max(self.times_found(field, leaf))
+                let written = if is_of_tool { 0 } else { self.occurrences(text).count() };
+                written.max(self.count_candidates(field, leaf))
             }
             Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => 0,
         }
     }
 
     /// In how many places the request says a value of a field in another form: as a date, in words, in another unit.
-    fn times_found(&self, field: Option<&Field>, leaf: &Value) -> usize {
+    fn count_candidates(&self, field: Option<&Field>, leaf: &Value) -> usize {
         let Some(field) = field else { return 0 };
         let is_it = |it: &Candidate| match it.value.as_array() {
             Some(items) => items.iter().any(|item| alike(item, leaf)),
@@ -119,7 +121,7 @@ impl<'a> Grounding<'a> {
     }
 
     /// Finds where a text stands in the request, as whole words.
-    fn written(&self, text: &str) -> impl Iterator<Item = Range<usize>> {
+    fn occurrences(&self, text: &str) -> impl Iterator<Item = Range<usize>> {
         let wanted = plain_text(text);
         let is_apart = |inner: Option<char>, outer: Option<char>| match (inner, outer) {
             (Some(inner), Some(outer)) => {

@@ -44,10 +44,10 @@ pub fn series(form: &Form, wish: &Wish<'_>, filling: &Filling) -> Option<Series>
     }
     let request = ParsedRequest::parse(wish.task, wish.now);
     let lists: Vec<Vec<Range<usize>>> =
-        request.lists.iter().filter_map(|list| bare(&request, list)).collect();
+        request.lists().iter().filter_map(|list| bare(&request, list)).collect();
     let is_twin = |it: &Argument| form.of_parameter(&it.name).any(|it| form.repeated_by(it).is_some());
-    let said = filling.arguments.iter().filter(|it| it.source == Source::Text && !lists.is_empty());
-    let found = said.filter_map(|argument| {
+    let from_text = filling.arguments.iter().filter(|it| it.source == Source::Text && !lists.is_empty());
+    let found = from_text.filter_map(|argument| {
         let field = form.of_parameter(&argument.name).next().filter(|field| takes_one(form, field))?;
         let options = candidates(form, field, &request).into_iter();
         let options: Vec<(Candidate, Shape)> =

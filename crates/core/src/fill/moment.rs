@@ -76,45 +76,35 @@ enum Pointer {
     This,
 }
 
-/// Days in a row, and the tokens they are written in.
-struct Days {
-    first: Date,
-    last: Option<Date>,
-    tokens: usize,
-}
-
-impl Days {
-    fn one(first: Date, tokens: usize) -> Self {
-        Self { first, last: None, tokens }
-    }
-}
-
 /// Finds every date and time in a text: each for itself, and both where they stand together.
 pub(super) fn moments(tokens: &[Token], now: Now) -> Vec<Moment> {
     let mut found: Vec<Moment> = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let rest = &tokens[at..];
-        if let Some((date, time)) = stamp(&rest[0].lower) {
-            found.push(Moment { tokens: at..at + 1, date: Some(date), time: Some(time), last: None });
-            at += 1;
-        } else if let Some(days) = days(rest, now.at.date()) {
-            let end = at + days.tokens;
-            found.push(Moment { tokens: at..end, date: Some(days.first), time: None, last: days.last });
-            at = end;
-        } else if let Some((time, taken)) = clock(rest, at.checked_sub(1).map(|it| tokens[it].lower.as_str()))
-        {
-            found.push(Moment { tokens: at..at + taken, date: None, time: Some(time), last: None });
-            at += taken;
-        } else {
-            at += 1;
-        }
+        let (rest, before) = (&tokens[at..], at.checked_sub(1).map(|it| tokens[it].lower.as_str()));
+        let read =
+            stamp(&rest[0].lower).or_else(|| days(rest, now.at.date())).or_else(|| clock(rest, before));
+        let taken = read.as_ref().map_or(1, |it| it.tokens.end);
+        found.extend(read.map(|it| Moment { tokens: at..at + taken, ..it }));
+        at += taken;
     }
     share_years(tokens, &mut found);
     let joined: Vec<Moment> =
         found.windows(2).filter_map(|pair| joined(tokens, &pair[0], &pair[1])).collect();
     found.extend(joined);
     found
+}
+
+impl Moment {
+    /// A day that is written in the first tokens.
+    fn day(date: Date, tokens: usize) -> Self {
+        Self { tokens: 0..tokens, date: Some(date), time: None, last: None }
+    }
+
+    /// Days in a row that are written in the first tokens.
+    fn days(first: Date, last: Date, tokens: usize) -> Self {
+        Self { last: Some(last), ..Self::day(first, tokens) }
+    }
 }
 
 /// The year of the end of a range is that of its start as well: `from March 1 to October 31, 2025`.
@@ -158,22 +148,22 @@ fn joined(tokens: &[Token], a: &Moment, b: &Moment) -> Option<Moment> {
 }
 
 /// Reads `2026-11-17T09:00`.
-fn stamp(word: &str) -> Option<(Date, Time)> {
+fn stamp(word: &str) -> Option<Moment> {
     let (date, time) = word.split_once(['t', '_'])?;
     let time = time.trim_end_matches('z');
     let time = time.split_once('+').map_or(time, |(time, _)| time);
-    Some((numbered(date)?, time.parse().ok()?))
+    Some(Moment { time: Some(time.parse().ok()?), ..Moment::day(numbered(date)?, 1) })
 }
 
-fn days(tokens: &[Token], today: Date) -> Option<Days> {
+fn days(tokens: &[Token], today: Date) -> Option<Moment> {
     let calendar = Calendar::builtin();
     let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
     if let Some(date) = numbered(word(0)) {
-        return Some(Days::one(date, 1));
+        return Some(Moment::day(date, 1));
     }
     if word(0) == "day" && matches!((word(1), word(2)), ("after", "tomorrow") | ("before", "yesterday")) {
         let step = if word(1) == "after" { 2 } else { -2 };
-        return Some(Days::one(moved(today, step.days())?, 3));
+        return Some(Moment::day(moved(today, step.days())?, 3));
     }
     // Scripts without spaces give a token for each sign.
     let longest = (1..=3).rev().find_map(|count| {
@@ -181,7 +171,7 @@ fn days(tokens: &[Token], today: Date) -> Option<Days> {
         Some((*calendar.days.get(&joined)?, count))
     });
     if let Some((step, count)) = longest {
-        return Some(Days::one(moved(today, step.days())?, count));
+        return Some(Moment::day(moved(today, step.days())?, count));
     }
     relative(tokens, today).or_else(|| weekday(tokens, today)).or_else(|| month(tokens, today))
 }
@@ -208,23 +198,23 @@ fn numbered(word: &str) -> Option<Date> {
 }
 
 /// Reads `next week`, `last month`, `in 3 days`, `2 weeks ago`, `the past 7 days`.
-fn relative(tokens: &[Token], today: Date) -> Option<Days> {
+fn relative(tokens: &[Token], today: Date) -> Option<Moment> {
     let calendar = Calendar::builtin();
     let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
     if let Some(pointer) = calendar.pointer(word(0)) {
         if let Some(unit) = Unit::named(word(1)).filter(|_| word(1).len() > 2) {
-            return row(unit, pointer, today).map(|days| Days { tokens: 2, ..days });
+            return row(unit, pointer, today).map(|(first, last)| Moment::days(first, last, 2));
         }
         if let Some(count) = tokens.get(1..).and_then(quantity)
             && let Some(unit) = count.unit
             && pointer == Pointer::Last
         {
             let first = moved(today, span(unit, -count.value)?)?;
-            return Some(Days { first, last: Some(today), tokens: with_unit(tokens, 1, &count) });
+            return Some(Moment::days(first, today, with_unit(tokens, 1, &count)));
         }
         if word(1) == "weekend" {
             let saturday = on_weekday(today, 6, pointer)?;
-            return Some(Days { first: saturday, last: Some(moved(saturday, 1.days())?), tokens: 2 });
+            return Some(Moment::days(saturday, moved(saturday, 1.days())?, 2));
         }
     }
     let (skip, sign) = match word(0) {
@@ -236,13 +226,13 @@ fn relative(tokens: &[Token], today: Date) -> Option<Days> {
     let unit = count.unit.filter(|unit| unit.seconds() >= Unit::Day.seconds())?;
     let taken = with_unit(tokens, skip, &count);
     if skip == 1 {
-        return Some(Days::one(moved(today, span(unit, sign * count.value)?)?, taken));
+        return Some(Moment::day(moved(today, span(unit, sign * count.value)?)?, taken));
     }
     let is_ago = calendar.ago.iter().any(|it| it == word(taken));
     let is_ahead = word(taken) == "from" && matches!(word(taken + 1), "now" | "today");
     let sign = if is_ahead { 1.0 } else { -1.0 };
     (is_ago || is_ahead).then_some(())?;
-    Some(Days::one(moved(today, span(unit, sign * count.value)?)?, taken + 1 + usize::from(is_ahead)))
+    Some(Moment::day(moved(today, span(unit, sign * count.value)?)?, taken + 1 + usize::from(is_ahead)))
 }
 
 /// Where a quantity that begins at `start` ends, with its unit where that is a word of its own: `7d`, `7 days`.
@@ -267,30 +257,29 @@ fn span(unit: Unit, count: f64) -> Option<Span> {
     }
 }
 
-/// The days of the week, month or year that a pointer points to.
-fn row(unit: Unit, pointer: Pointer, today: Date) -> Option<Days> {
+/// The first and the last day of the week, month or year that a pointer points to.
+fn row(unit: Unit, pointer: Pointer, today: Date) -> Option<(Date, Date)> {
     let step = match pointer {
         Pointer::Next => 1,
         Pointer::Last => -1,
         Pointer::This => 0,
     };
-    let first = match unit {
+    match unit {
         Unit::Week => {
             let monday = moved(today, (-i32::from(today.weekday().to_monday_zero_offset())).days())?;
-            moved(monday, step.weeks())?
+            let first = moved(monday, step.weeks())?;
+            Some((first, moved(first, 6.days())?))
         }
-        Unit::Month => moved(today.first_of_month(), step.months())?,
-        Unit::Year => moved(today.first_of_year(), step.years())?,
-        Unit::Day | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour => return None,
-    };
-    let last = match unit {
-        Unit::Week => moved(first, 6.days())?,
-        Unit::Month => first.last_of_month(),
-        Unit::Day | Unit::Year | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour => {
-            first.last_of_year()
+        Unit::Month => {
+            let first = moved(today.first_of_month(), step.months())?;
+            Some((first, first.last_of_month()))
         }
-    };
-    Some(Days { first, last: Some(last), tokens: 0 })
+        Unit::Year => {
+            let first = moved(today.first_of_year(), step.years())?;
+            Some((first, first.last_of_year()))
+        }
+        Unit::Day | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour => None,
+    }
 }
 
 fn on_weekday(today: Date, weekday: i8, pointer: Pointer) -> Option<Date> {
@@ -307,7 +296,7 @@ fn on_weekday(today: Date, weekday: i8, pointer: Pointer) -> Option<Date> {
     moved(today, step.days())
 }
 
-fn weekday(tokens: &[Token], today: Date) -> Option<Days> {
+fn weekday(tokens: &[Token], today: Date) -> Option<Moment> {
     let calendar = Calendar::builtin();
     let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
     let before = calendar.pointer(word(0));
@@ -326,15 +315,15 @@ fn weekday(tokens: &[Token], today: Date) -> Option<Days> {
     let mut end = at + taken + usize::from(behind.is_some());
     // "Friday the 27th" and "friday 4 december" name the date as well.
     end += usize::from(word(end) == "," || word(end) == "the" || word(end) == "le");
-    if let Some(named) = tokens.get(end..).and_then(|rest| month(rest, today)).filter(|it| it.last.is_none())
-    {
-        return Some(Days::one(named.first, end + named.tokens));
+    let named = tokens.get(end..).and_then(|rest| month(rest, today)).filter(|it| it.last.is_none());
+    if let Some(named) = named {
+        return Some(Moment { tokens: 0..end + named.tokens.end, ..named });
     }
-    Some(Days::one(date, at + taken + usize::from(behind.is_some())))
+    Some(Moment::day(date, at + taken + usize::from(behind.is_some())))
 }
 
 /// Reads `March 3rd, 2026`, `3 de marzo`, `the 3rd of March`, `March 2026`.
-fn month(tokens: &[Token], today: Date) -> Option<Days> {
+fn month(tokens: &[Token], today: Date) -> Option<Moment> {
     let calendar = Calendar::builtin();
     let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.trim_end_matches('.'));
     let day = |at: usize| {
@@ -368,15 +357,16 @@ fn month(tokens: &[Token], today: Date) -> Option<Days> {
             (today.until(*date).map_or(i32::MAX, |span| span.get_days()).abs(), date.year())
         })?,
     };
-    let last = if day.is_none() { Some(first.last_of_month()) } else { None };
-    Some(Days { first, last, tokens: end })
+    let last = day.is_none().then(|| first.last_of_month());
+    Some(Moment { last, ..Moment::day(first, end) })
 }
 
 /// Reads `9am`, `9:30 pm`, `14:00`, `noon`, `9h30`, `at 9`.
-fn clock(tokens: &[Token], before: Option<&str>) -> Option<(Time, usize)> {
+fn clock(tokens: &[Token], before: Option<&str>) -> Option<Moment> {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
+    let at = |time: Time, taken: usize| Moment { tokens: 0..taken, date: None, time: Some(time), last: None };
     if let Some((hour, minute)) = Calendar::builtin().parts.get(word(0)) {
-        return Some((Time::new(*hour, *minute, 0, 0).ok()?, 1));
+        return Some(at(Time::new(*hour, *minute, 0, 0).ok()?, 1));
     }
     let first = word(0).replace("a.m", "am").replace("p.m", "pm");
     let (digits, half) = match first.strip_suffix("am").map(|it| (it, "am")) {
@@ -409,7 +399,7 @@ fn clock(tokens: &[Token], before: Option<&str>) -> Option<(Time, usize)> {
         }
         _ => hour,
     };
-    Some((Time::new(hour, minute, second, 0).ok()?, taken))
+    Some(at(Time::new(hour, minute, second, 0).ok()?, taken))
 }
 
 fn parts_of_clock(digits: &str) -> Option<(i8, i8, i8, bool)> {

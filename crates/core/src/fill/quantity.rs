@@ -125,20 +125,15 @@ fn digits(word: &str) -> Option<Quantity> {
     if let Some(tail) = rest.strip_prefix(['$', '€', '£', '¥', '₹']) {
         (rest, notation) = (tail, Notation::Money);
     }
-    let rest_unsigned = rest.strip_prefix('-').or_else(|| rest.strip_prefix('+')).unwrap_or(rest);
     let sign = if rest.starts_with('-') { -1.0 } else { 1.0 };
-    let rest_unsigned = rest_unsigned.strip_prefix('#').unwrap_or(rest_unsigned);
-    let end = rest_unsigned
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','))
-        .unwrap_or(rest_unsigned.len());
-    let (number, suffix) = rest_unsigned.split_at(end);
+    let unsigned = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+    let unsigned = unsigned.strip_prefix('#').unwrap_or(unsigned);
+    let is_number = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    let (number, suffix) = unsigned.split_at(unsigned.find(|c| !is_number(c)).unwrap_or(unsigned.len()));
     if !number.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let (number, suffix) = match number.strip_suffix(['.', ',']) {
-        Some(number) => (number, suffix),
-        None => (number, suffix),
-    };
+    let number = number.strip_suffix(['.', ',']).unwrap_or(number);
     let mut value = sign * plain(number)?;
     let mut unit = None;
     let mut kept = String::new();
@@ -233,13 +228,8 @@ fn spoken(tokens: &[Token]) -> Option<Quantity> {
         taken = at;
     }
     let value = total + part?;
-    (taken > 0).then_some(Quantity {
-        value,
-        tokens: taken,
-        notation: Notation::Words,
-        unit: None,
-        suffix: String::new(),
-    })
+    let (notation, unit, suffix) = (Notation::Words, None, String::new());
+    (taken > 0).then_some(Quantity { value, tokens: taken, notation, unit, suffix })
 }
 
 fn ordinal(word: &str) -> Option<Quantity> {

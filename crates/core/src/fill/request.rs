@@ -1,5 +1,6 @@
 //! A request, parsed for filling in: its tokens, and everything in them that can be a value.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::quantity::{Quantity, quantity};
 use super::sources::Now;
 use super::token::{Span, Token, tokens};
 use crate::form::Bound;
-use crate::lexicon::{Action, Language, Lexicon, Reading};
+use crate::lexicon::{Action, Language, Lexicon, Reading, Related};
 use crate::text::terms;
 
 /// A request, parsed for filling in.
@@ -25,8 +26,8 @@ pub(super) struct ParsedRequest<'a> {
     /// Numbers, and the token that each begins with.
     pub(super) quantities: Vec<(usize, Quantity)>,
     pub(super) moments: Vec<Moment>,
-    /// Lists, each as the tokens of its items.
-    pub(super) lists: Vec<Vec<Range<usize>>>,
+    /// Lists, each as the tokens of its items, found on first use.
+    lists: OnceCell<Vec<Vec<Range<usize>>>>,
     /// Runs that keep the marks at their end, and what stands between brackets.
     pub(super) closed: Vec<Span>,
     /// JSON that stands in the text.
@@ -35,6 +36,8 @@ pub(super) struct ParsedRequest<'a> {
     pub(super) parts: Vec<Span>,
     /// The English words of a request in another language, as terms.
     pub(super) english: Vec<String>,
+    /// For each token, the words that go with it and how often they do.
+    pub(super) related: Vec<Vec<(&'static str, f32)>>,
     /// For each token, where its sentence stands to those that ask for something.
     pub(super) stances: Vec<Stance>,
 }
@@ -116,16 +119,16 @@ impl<'a> ParsedRequest<'a> {
             literals: literals(text, &tokens),
             parts: parts(text, &tokens),
             english,
+            related: tokens.iter().map(|token| Related::builtin().of(&token.term).collect()).collect(),
             stances: stances(&tokens, &roles),
             quantities: quantities(&tokens),
             runs: Vec::new(),
-            lists: Vec::new(),
+            lists: OnceCell::new(),
             closed: Vec::new(),
             roles,
             tokens,
         };
         request.runs = request.runs();
-        request.lists = request.lists();
         request.closed = request.closed();
         request
     }
@@ -215,8 +218,9 @@ impl<'a> ParsedRequest<'a> {
                 }
                 let is_pause = end == count || !self.is_word(end) || self.tokens[end].is_start;
                 let is_short = end - start <= MAX_RUN;
-                let is_crossed = is_short && self.tokens[start + 1..end].iter().any(|token| token.is_start);
-                if is_short && !is_crossed && (is_dense || is_begun || is_pause) || is_pause {
+                if is_short && !self.is_crossed(&(start..end)) && (is_dense || is_begun || is_pause)
+                    || is_pause
+                {
                     runs.push(start..end);
                 }
                 pauses += usize::from(is_pause && !is_short);
@@ -254,8 +258,12 @@ impl<'a> ParsedRequest<'a> {
         closed
     }
 
-    /// Lists such as `a, b and c`, with every likely beginning and end.
-    fn lists(&self) -> Vec<Vec<Range<usize>>> {
+    /// Returns lists such as `a, b and c`, with every likely beginning and end, each as the tokens of its items.
+    pub(super) fn lists(&self) -> &[Vec<Range<usize>>] {
+        self.lists.get_or_init(|| self.find_lists())
+    }
+
+    fn find_lists(&self) -> Vec<Vec<Range<usize>>> {
         let parting = partings(&self.tokens);
         let mut lists = Vec::new();
         for first in 0..parting.len() {
@@ -454,6 +462,7 @@ fn parts(text: &str, tokens: &[Token]) -> Vec<Span> {
     let mut parts = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !token.is_mark) {
         let (start, written) = (token.at.start, &text[token.at.clone()]);
+        let is_address = written.contains("://");
         if let Some(rest) = written.strip_prefix(['#', '@', '$', '~']).filter(|rest| !rest.is_empty()) {
             parts.push((at, token.at.end - rest.len()..token.at.end));
         }
@@ -465,7 +474,7 @@ fn parts(text: &str, tokens: &[Token]) -> Vec<Span> {
             let mut place = start;
             for segment in written.split('/').take(12) {
                 if segment.contains(|c: char| c.is_ascii_digit())
-                    || written.contains("://") && !segment.contains(['.', ':'])
+                    || is_address && !segment.contains(['.', ':'])
                 {
                     parts.push((at, place..place + segment.len()));
                 }
@@ -473,14 +482,12 @@ fn parts(text: &str, tokens: &[Token]) -> Vec<Span> {
             }
         }
         for mark in ['=', ':', '/', '@', '-', '.', 'x'] {
-            let is_address = written.contains("://");
-            let Some(cut) = written.find(mark).filter(|cut| *cut > 0 && cut + 1 < written.len()) else {
-                continue;
-            };
             let is_pair = mark != 'x' || written.chars().all(|c| c.is_ascii_digit() || c == 'x');
-            if is_pair && !is_address && written.matches(mark).count() == 1 {
-                parts.push((at, start..start + cut));
-                parts.push((at, start + cut + 1..token.at.end));
+            if let Some((first, second)) = written.split_once(mark).filter(|_| is_pair && !is_address)
+                && !(first.is_empty() || second.is_empty() || second.contains(mark))
+            {
+                parts.push((at, start..start + first.len()));
+                parts.push((at, token.at.end - second.len()..token.at.end));
             }
         }
     }

@@ -44,10 +44,11 @@ pub fn from_result(form: &Form, field: &Field, result: &Value, which: Which) -> 
     let result = plain(result);
     let records = records(&result);
     if field.is_list && which == Which::All {
+        let items = |it: Discovery| it.value.as_array().cloned().unwrap_or_else(|| vec![it.value]);
         let found: Vec<Discovery> =
             records.iter().filter_map(|record| of_record(form, field, record)).collect();
         let fit = found.iter().map(|it| it.fit).fold(f64::NAN, f64::min);
-        let value = Value::Array(found.into_iter().flat_map(|it| parted(it.value)).collect());
+        let value = Value::Array(found.into_iter().flat_map(items).collect());
         return (!fit.is_nan() && form.takes(field, &value)).then_some(Discovery { value, fit });
     }
     let record = match which {
@@ -73,13 +74,6 @@ pub fn each_of_result(result: &Value) -> Vec<Value> {
     records(&plain(result))
 }
 
-fn parted(value: Value) -> Vec<Value> {
-    match value {
-        Value::Array(items) => items,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![value],
-    }
-}
-
 /// Unwraps what a tool answered: its structured content, or the text of its blocks, or JSON inside a text.
 fn plain(result: &Value) -> Value {
     if let Some(structured) = result.get("structuredContent").filter(|it| !it.is_null()) {
@@ -91,21 +85,14 @@ fn plain(result: &Value) -> Value {
         let texts: Vec<&str> = blocks.iter().filter_map(|it| it["text"].as_str()).collect();
         return plain(&Value::String(texts.join("\n")));
     }
-    match result {
-        Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
-            serde_json::from_str(text.trim()).unwrap_or_else(|_| result.clone())
-        }
-        // A hub wraps texts and lists to make objects of them.
-        Value::Object(members) if members.len() == 1 => match members.iter().next() {
-            Some((key, inner)) if ["text", "value", "result"].contains(&key.as_str()) => plain(inner),
-            _ => result.clone(),
-        },
-        Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_)
-        | Value::Object(_) => result.clone(),
+    if let Some(text) = result.as_str().map(str::trim).filter(|text| text.starts_with(['{', '['])) {
+        return serde_json::from_str(text).unwrap_or_else(|_| result.clone());
+    }
+    // A hub wraps texts and lists to make objects of them.
+    let only = result.as_object().filter(|members| members.len() == 1).and_then(|it| it.iter().next());
+    match only {
+        Some((key, inner)) if ["text", "value", "result"].contains(&key.as_str()) => plain(inner),
+        _ => result.clone(),
     }
 }
 
@@ -214,8 +201,8 @@ fn name_fit(field: &Field, path: &[&str]) -> f64 {
     let above: Vec<String> = path[..path.len() - 1].iter().flat_map(|name| terms(name, 4)).collect();
     let is_identity = ["id", "name", "title", "number", "path", "key", "slug", "url"].contains(&own);
     let by_place = if above.iter().any(|term| wanted.contains(term)) && is_identity { 0.7 } else { 0.0 };
-    let told = had.iter().filter(|term| field.description_terms.contains(term)).count();
-    let by_words = 0.4 * told as f64 / had.len().max(1) as f64;
+    let described = had.iter().filter(|term| field.description_terms.contains(term)).count();
+    let by_words = 0.4 * described as f64 / had.len().max(1) as f64;
     let fit = by_name.max(by_place).max(by_words);
     if fit > 0.0 { fit } else { -1.0 }
 }
@@ -235,10 +222,7 @@ fn bare_fit(field: &Field, value: &Value) -> f64 {
 
 /// Writes a value in the form that a field wants.
 fn rendered(form: &Form, field: &Field, value: &Value) -> Option<Value> {
-    let as_text = || match value {
-        Value::Number(_) | Value::Bool(_) => Some(Value::String(value.to_string())),
-        Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
-    };
+    let as_text = || (value.is_number() || value.is_boolean()).then(|| Value::String(value.to_string()));
     let as_number = || {
         let text = value.as_str()?.trim().trim_start_matches('#');
         serde_json::from_str::<Value>(text).ok().filter(Value::is_number)

@@ -1,6 +1,7 @@
 //! How much each feature counts: data, fitted on requests whose arguments are known.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 use super::features::feature_id;
@@ -8,7 +9,7 @@ use super::features::feature_id;
 /// How much each feature of a value counts.
 #[derive(Clone, Debug, Default)]
 pub struct Scales {
-    by_feature: HashMap<u64, f32>,
+    by_feature: HashMap<u64, f32, BuildHasherDefault<FeatureHasher>>,
 }
 
 impl Scales {
@@ -29,5 +30,23 @@ impl Scales {
 
     pub(super) fn sum(&self, features: &[u64]) -> f32 {
         features.iter().filter_map(|id| self.by_feature.get(id)).sum()
+    }
+}
+
+/// Takes the numbers of features as they are: they are hashes already.
+#[derive(Clone, Copy, Debug, Default)]
+struct FeatureHasher(u64);
+
+impl Hasher for FeatureHasher {
+    fn write_u64(&mut self, id: u64) {
+        self.0 = id;
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("features are numbers");
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -68,8 +68,9 @@ impl Walk<'_> {
     fn field(self, property: &Value, shape: Shape) -> Field {
         let resolved = check::resolved(self.root, property);
         let (own, parents) = self.path.split_last().expect("a field has a name");
-        let said = |schema: &Value| schema.get("description").and_then(Value::as_str).map(str::to_owned);
-        let description = said(property).or_else(|| said(resolved)).or_else(|| said(&shape.inner));
+        let described = |schema: &Value| schema.get("description").and_then(Value::as_str).map(str::to_owned);
+        let description =
+            described(property).or_else(|| described(resolved)).or_else(|| described(&shape.inner));
         let description = description.unwrap_or_default();
         let title = property.get("title").and_then(Value::as_str).unwrap_or_default();
         let mut parent_terms = Vec::new();

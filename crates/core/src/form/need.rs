@@ -32,13 +32,13 @@ impl Form {
     /// Whether a description says that its field is needed: for the choice that another field has, or without another
     /// field.
     fn is_needed(&self, description: &str, names: &[&str], known: &Map<String, Value>) -> bool {
-        let said = description.to_lowercase();
+        let description = description.to_lowercase();
         let chosen =
             known.iter().filter(|(name, _)| self.of_parameter(name).any(|it| !it.choices.is_empty()));
         let chosen: Vec<String> =
             chosen.filter_map(|(_, value)| value.as_str()).map(str::to_lowercase).collect();
         NEEDED.iter().any(|lead| {
-            let Some((_, rest)) = said.split_once(lead) else { return false };
+            let Some((_, rest)) = description.split_once(lead) else { return false };
             let rest = &rest[..rest.find([')', '.', ';', '\n']).unwrap_or(rest.len())];
             let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
             if *lead != "required unless" && !ABSENT.iter().any(|it| rest.contains(it)) {

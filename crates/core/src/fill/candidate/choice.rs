@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::super::token::{Span, Token};
 use super::{Collector, Origin, Similarity};
 use crate::form::Kind;
-use crate::lexicon::Related;
 use crate::text::{each_term, fold};
 use crate::tool::words::words;
 
@@ -103,8 +102,8 @@ impl Collector<'_> {
             return Some((Similarity::Partial, first..if is_near { last + 1 } else { first + 1 }));
         }
         let is_wanted = |term: &str| wanted.iter().any(|it| it == term);
-        let related = |at: usize| Related::builtin().of(&tokens[at].term);
-        let goes_with = |at: usize| related(at).any(|(term, share)| share >= LEAST_SHARE && is_wanted(term));
+        let is_meant = |(term, share): &(&str, f32)| *share >= LEAST_SHARE && is_wanted(term);
+        let goes_with = |at: usize| self.request.related[at].iter().any(is_meant);
         find(&goes_with).map(|at| (Similarity::Related, at..at + 1))
     }
 }

@@ -6,7 +6,6 @@ use super::super::token::Token;
 use super::names::{distance, length, role, share, stance};
 use super::{Extractor, Features};
 use crate::form::Field;
-use crate::lexicon::Related;
 
 /// A word as features name it: an address or a path is one of many, so which one it is teaches nothing.
 fn spoken(word: &str) -> &str {
@@ -128,9 +127,8 @@ impl Extractor<'_> {
             features.add(&["kin", distance(back), nearest, self.kind]);
         }
         let is_name = |term: &str| field.name_terms.iter().any(|name| name == term);
-        let is_related =
-            |it: &Token| Related::builtin().of(&it.term).any(|(term, share)| share > 0.05 && is_name(term));
-        if (1..=2).filter_map(before).any(is_related) {
+        let near = tokens.start.saturating_sub(2)..tokens.start;
+        if request.related[near].iter().flatten().any(|(term, share)| *share > 0.05 && is_name(term)) {
             features.add(&["cue-related", self.kind]);
         }
         let stance = stance(request.stances[tokens.start]);
