@@ -5,6 +5,7 @@
 //! same integers as the plain one, and sums of floats run in one order everywhere.
 
 mod format;
+mod layout;
 mod math;
 mod network;
 mod pack;

@@ -5,9 +5,10 @@
 
 use super::Error;
 use super::format::{Contents, Whole};
+use super::layout::{Accumulated, ROWS, WIDTH};
 use super::simd::Path;
 use super::step::{Bend, Finish, Linear, LookUp, Merge, Mix, Norm, Round};
-use super::tile::{Accumulated, ROWS, Tiles, WIDTH, multiply};
+use super::tile::{Tiles, multiply};
 
 /// How many tokens go through the wide part of a layer at once; more would not fit in a cache.
 const BLOCK: usize = 64;

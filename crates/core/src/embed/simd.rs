@@ -7,8 +7,8 @@
 
 #![expect(unsafe_code, reason = "vector instructions are reached in no other way")]
 
+use super::layout::{Accumulated, Group, LANE, Quad, ROWS, WIDTH};
 use super::math::{LANES, Lane};
-use super::tile::{Accumulated, Group, LANE, Quad, ROWS, WIDTH};
 
 /// A way to compute that this processor was found to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

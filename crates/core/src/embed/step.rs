@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::format::Whole;
+use super::layout::{Accumulated, ROWS, WIDTH};
 use super::math::{self, LANES, Lane};
 use super::simd::{Path, Step};
-use super::tile::{Accumulated, Panels, ROWS, Tiles, WIDTH, row_sums};
+use super::tile::{Panels, Tiles, row_sums};
 
 /// A matrix of whole numbers and what turns its products into floats.
 #[derive(Debug)]

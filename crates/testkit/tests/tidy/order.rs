@@ -1,5 +1,7 @@
 //! Who may use whom.
 
+use std::collections::BTreeSet;
+
 use crate::source::{lines, words};
 use crate::tree::File;
 use crate::{Findings, clean, file, tree};
@@ -55,25 +57,109 @@ pub(crate) fn modules(text: &str) -> Vec<String> {
     declared.filter(|name| name != "tests").collect()
 }
 
+/// Modules whose submodules still use one another in a circle.
+const CIRCULAR: [&str; 1] = ["route"];
+
+/// Submodules of core that use one another in a circle. A module and its own submodules may know each other.
+fn circles(files: &[File]) -> Findings {
+    let mut uses: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut declared: BTreeSet<String> = BTreeSet::new();
+    for file in files {
+        let Some(own) = module(&file.path) else { continue };
+        declared.extend(
+            modules(&file.text).into_iter().map(|name| [own.as_slice(), &[name]].concat().join("::")),
+        );
+        let code: String = lines(&file.text).into_iter().map(|line| line.code + "\n").collect();
+        let product = code.split("#[cfg(test)]").next().unwrap_or_default();
+        for target in targets(product, &own) {
+            let shared = own.iter().zip(&target).take_while(|(a, b)| a == b).count();
+            if shared > 0 && shared < own.len() && shared < target.len() {
+                uses.insert((own[..=shared].join("::"), target[..=shared].join("::")));
+            }
+        }
+    }
+    uses.retain(|(_, used)| declared.contains(used));
+    let parent =
+        |module: &str| module.rsplit_once("::").map_or(String::new(), |(parent, _)| parent.to_owned());
+    let is_known = |module: &str| CIRCULAR.contains(&parent(module).as_str());
+    let circular = uses.iter().filter(|(user, used)| !is_known(user) && reaches(&uses, used, user));
+    circular.map(|(user, used)| format!("`{user}` uses `{used}`, which uses it in turn")).collect()
+}
+
+/// Returns the names that lead to a module of core; tests have none.
+fn module(path: &str) -> Option<Vec<String>> {
+    let inner = path.strip_prefix("crates/core/src/")?.strip_suffix(".rs")?;
+    let names: Vec<String> = inner.split('/').map(str::to_owned).collect();
+    (inner != "lib" && !names.iter().any(|name| name == "tests")).then_some(names)
+}
+
+/// Whether one module uses another, by itself or through others.
+fn reaches(uses: &BTreeSet<(String, String)>, from: &str, to: &str) -> bool {
+    let mut seen: Vec<&str> = vec![from];
+    let mut at = 0;
+    while at < seen.len() {
+        let next = uses.iter().filter(|(user, _)| user == seen[at]).map(|(_, used)| used.as_str());
+        let next: Vec<&str> = next.filter(|used| !seen.contains(used)).collect();
+        seen.extend(next);
+        at += 1;
+    }
+    seen.contains(&to)
+}
+
+/// Returns what the paths behind `crate::` and `super::` lead to.
+fn targets(code: &str, own: &[String]) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for start in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(start).filter(|(at, _)| !code[..*at].ends_with("::")) {
+            let mut rest = &code[at..];
+            let mut base = own.to_vec();
+            while let Some(above) = rest.strip_prefix("super::") {
+                base.pop();
+                rest = above;
+            }
+            if let Some(inner) = rest.strip_prefix("crate::") {
+                (base, rest) = (Vec::new(), inner);
+            }
+            follow(rest, &base, &mut found);
+        }
+    }
+    found
+}
+
+/// Follows a path such as `a::{B, c::D}` from a module.
+fn follow(path: &str, base: &[String], found: &mut Vec<Vec<String>>) {
+    let path = path.trim_start();
+    if let Some(group) = path.strip_prefix('{') {
+        members(group).iter().for_each(|member| follow(member, base, found));
+        return;
+    }
+    let Some((_, name)) = words(path).next().filter(|(at, _)| *at == 0) else { return };
+    let inner = [base, &[name.to_owned()]].concat();
+    match path[name.len()..].strip_prefix("::") {
+        Some(rest) => follow(rest, &inner, found),
+        None => found.push(inner),
+    }
+}
+
 /// Returns the modules that stand directly behind `crate::`, with their lines.
 fn used(code: &str) -> Vec<(usize, String)> {
     let mut used = Vec::new();
     for (at, _) in code.match_indices("crate::") {
         let line = code[..at].matches('\n').count() + 1;
         let rest = &code[at + "crate::".len()..];
-        let heads = if let Some(group) = rest.strip_prefix('{') { heads(group) } else { first(rest) };
-        used.extend(heads.into_iter().map(|head| (line, head)));
+        let paths = rest.strip_prefix('{').map_or_else(|| vec![rest.to_owned()], members);
+        used.extend(paths.iter().filter_map(|path| first(path)).map(|head| (line, head)));
     }
     used
 }
 
-fn first(path: &str) -> Vec<String> {
-    words(path).next().map(|(_, word)| word.to_owned()).into_iter().collect()
+fn first(path: &str) -> Option<String> {
+    words(path).next().map(|(_, word)| word.to_owned())
 }
 
-/// Returns the first words of the paths of a `{a::B, c::{D, E}}`, whose opening brace was taken off.
-fn heads(group: &str) -> Vec<String> {
-    let (mut depth, mut heads, mut path) = (1, Vec::new(), String::new());
+/// Returns the paths of a `{a::B, c::{D, E}}`, whose opening brace was taken off.
+fn members(group: &str) -> Vec<String> {
+    let (mut depth, mut members, mut path) = (1, Vec::new(), String::new());
     for char in group.chars() {
         match char {
             '{' => depth += 1,
@@ -81,8 +167,7 @@ fn heads(group: &str) -> Vec<String> {
             _ => {}
         }
         if depth == 0 || (depth == 1 && char == ',') {
-            heads.extend(first(&path));
-            path.clear();
+            members.push(std::mem::take(&mut path));
         } else {
             path.push(char);
         }
@@ -90,7 +175,7 @@ fn heads(group: &str) -> Vec<String> {
             break;
         }
     }
-    heads
+    members
 }
 
 /// What is not pure in the crate of decisions.
@@ -180,6 +265,32 @@ fn a_use_of_a_module_below_is_found_however_it_is_written() {
     assert_eq!(bad("use crate::{a::{A, c}, c};\nuse crate::a::C;"), 1);
     assert_eq!(bad("fn f() -> crate::c::C { crate::c::new() }"), 2);
     assert_eq!(bad("// crate::c\nuse crate::{a::A, b::B};\nlet text = \"crate::c\";"), 0);
+}
+
+#[test]
+fn submodules_use_one_another_in_one_direction() {
+    clean(
+        &circles(&tree::rust()),
+        "Siblings read from low to high. Move what both use into a file below both, or merge the two.",
+    );
+}
+
+#[test]
+fn a_circle_of_submodules_is_found_however_it_is_written() {
+    let found = circles(&[
+        file("crates/core/src/a.rs", "mod b;\nmod c;\nmod d;\nuse b::B;"),
+        file(
+            "crates/core/src/a/b.rs",
+            "use super::{A, c::{C, E}};\n#[cfg(test)]\nmod tests { use super::d; }",
+        ),
+        file("crates/core/src/a/c/inner.rs", "use super::super::d::D;\nuse super::C;"),
+        file("crates/core/src/a/d.rs", "use crate::{a::{b::B, A}, x::b};\n// crate::a::c\n"),
+    ]);
+    let expected = [("b", "c"), ("c", "d"), ("d", "b")];
+    assert_eq!(
+        found,
+        expected.map(|(user, used)| format!("`a::{user}` uses `a::{used}`, which uses it in turn"))
+    );
 }
 
 #[test]
