@@ -23,14 +23,23 @@ const LEAST_COUNT: u32 = 4;
 const LEAST_WEIGHT: f32 = 0.2;
 
 /// One field of one request: the features of each value, the first `right` of them right.
-struct Lesson {
-    options: Vec<Vec<u32>>,
+struct Lesson<Feature> {
+    options: Vec<Vec<Feature>>,
     right: usize,
     /// Where the wrong values begin that were sampled.
     sampled: usize,
     /// How many values each of those stands for, as a logarithm.
     wrong_share: f32,
     weight: f32,
+}
+
+impl Lesson<u64> {
+    /// Returns it with other numbers for its features.
+    fn numbered(self, mut number: impl FnMut(u64) -> u32) -> Lesson<u32> {
+        let Self { options, right, sampled, wrong_share, weight } = self;
+        let options = options.into_iter().map(|ids| ids.into_iter().map(&mut number).collect()).collect();
+        Lesson { options, right, sampled, wrong_share, weight }
+    }
 }
 
 /// Returns the weights as `Scales::parse` reads them.
@@ -48,24 +57,14 @@ pub(crate) fn fit(cases: &[&Case]) -> String {
             wanted += usize::from(gold.is_some());
             let Some(lesson) = lesson(ballot, gold, case, &mut dice) else { continue };
             found += usize::from(gold.is_some());
-            let mut number = |id: u64| {
+            lessons.push(lesson.numbered(|id| {
                 let at = *numbers.entry(id).or_insert_with(|| {
                     counts.push(0);
                     counts.len() as u32 - 1
                 });
                 counts[at as usize] += 1;
                 at
-            };
-            let options =
-                lesson.0.into_iter().map(|ids| ids.into_iter().map(&mut number).collect()).collect();
-            let sampled = lesson.1 + usize::from(gold.is_some());
-            lessons.push(Lesson {
-                options,
-                right: lesson.1,
-                sampled,
-                wrong_share: lesson.2,
-                weight: lesson.3,
-            });
+            }));
         }
         for (id, name) in own_names {
             if numbers.contains_key(&id) {
@@ -99,10 +98,8 @@ pub(crate) fn fit(cases: &[&Case]) -> String {
     text
 }
 
-type Sampled = (Vec<Vec<u64>>, usize, f32, f32);
-
 /// Samples the values of a field; `None` when the right one is not among them.
-fn lesson(ballot: Ballot, gold: Option<&Value>, case: &Case, dice: &mut Dice) -> Option<Sampled> {
+fn lesson(ballot: Ballot, gold: Option<&Value>, case: &Case, dice: &mut Dice) -> Option<Lesson<u64>> {
     let is_right = |value: &Value| gold.is_some_and(|gold| alike(gold, value));
     let (right, mut wrong): (Vec<_>, Vec<_>) =
         ballot.options.into_iter().partition(|(value, _)| is_right(value));
@@ -133,7 +130,8 @@ fn lesson(ballot: Ballot, gold: Option<&Value>, case: &Case, dice: &mut Dice) ->
         "api_bank_train" => 3.0,
         _ => 1.0,
     };
-    Some((options, right, wrong_share, weight))
+    let sampled = right + usize::from(gold.is_some());
+    Some(Lesson { options, right, sampled, wrong_share, weight })
 }
 
 /// Finds the right value of a field; of a list of objects its first.
@@ -147,7 +145,7 @@ pub(crate) fn gold<'a>(field: &Field, arguments: &'a Map<String, Value>) -> Opti
     Some(at).filter(|it| !it.is_null())
 }
 
-fn descend(lessons: &[Lesson], count: usize, dice: &mut Dice) -> Vec<f32> {
+fn descend(lessons: &[Lesson<u32>], count: usize, dice: &mut Dice) -> Vec<f32> {
     let mut weights = vec![0.0_f32; count];
     let mut squares = vec![1e-2_f32; count];
     let mut order: Vec<usize> = (0..lessons.len()).collect();
@@ -183,7 +181,7 @@ fn descend(lessons: &[Lesson], count: usize, dice: &mut Dice) -> Vec<f32> {
 }
 
 /// The slope of the loss for the score of each value, and the loss.
-fn slope(lesson: &Lesson, weights: &[f32], slopes: &mut Vec<f32>) -> f32 {
+fn slope(lesson: &Lesson<u32>, weights: &[f32], slopes: &mut Vec<f32>) -> f32 {
     let sum = |option: &Vec<u32>| option.iter().map(|at| weights[*at as usize]).sum::<f32>();
     slopes.clear();
     slopes.extend(lesson.options.iter().map(sum));
