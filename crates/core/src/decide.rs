@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
-use crate::fill::{Advice, Argument, Consultation, Filling, Form, Missing, Now, Settled, Wish, fill};
+use crate::fill::{Advice, Argument, Consultation, Filling, Missing, Now, Settled, Wish, fill};
 use crate::index::Index;
 use crate::lexicon::Reading;
 use crate::plan::{Choice, Plan, Splitting};
@@ -170,8 +170,6 @@ pub struct Question {
 pub struct Consult {
     /// The tool, by its position in the catalog.
     pub position: usize,
-    /// What the tool takes.
-    pub form: Form,
     /// What words filled in.
     pub filling: Filling,
     step: usize,
@@ -319,14 +317,14 @@ impl<'a> Decide<'a> {
     /// Fills in the arguments of a chosen tool.
     fn draft(&self, choice: Choice, decision: Option<&Arc<Decision>>) -> Result<Outcome, Next> {
         let Choice { position, confidence } = choice;
-        let form = Form::of(&self.world.catalog.tools()[position]);
+        let form = self.world.catalog.form(position);
         // A name says which tool is meant, and nothing about its arguments.
         let task = if self.named().is_some() { "" } else { self.asked.task };
         let earlier: &[Value] = self.asked.previous.map_or(&[], std::slice::from_ref);
         let wish = Wish { task, given: self.asked.given, earlier, now: self.world.now };
-        let filling = self.completed(0, position, &form, (&wish, fill(&form, &wish)))?;
+        let filling = self.completed(0, position, (&wish, fill(form, &wish)))?;
         let knowledge = self.world.index.knowledge.of(position);
-        let settled = filling.settle(&form, &wish, knowledge.effect, knowledge.action);
+        let settled = filling.settle(form, &wish, knowledge.effect, knowledge.action);
         let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
         let others = others.filter(|other| *other != position).collect();
         let is_complete = settled.missing.is_empty();
@@ -344,9 +342,9 @@ impl<'a> Decide<'a> {
         &self,
         step: usize,
         position: usize,
-        form: &Form,
         (wish, filling): (&Wish<'_>, Filling),
     ) -> Result<Filling, Next> {
+        let form = self.world.catalog.form(position);
         if !self.world.rules.advises || Consultation::about(form, wish, &filling).is_none() {
             return Ok(filling);
         }
@@ -354,7 +352,6 @@ impl<'a> Decide<'a> {
             Some(advice) => Ok(filling.advised(form, advice)),
             None => Err(Next::Consult(Box::new(Consult {
                 position,
-                form: form.clone(),
                 filling,
                 step,
                 task: wish.task.to_owned(),

@@ -17,9 +17,9 @@ struct Assigned<'a> {
     clause: Clause,
     choice: Choice,
     tool: &'a Tool,
-    form: Form,
+    form: &'a Form,
     /// The tool that takes it back, and what that takes.
-    inverse: Option<(&'a Tool, Form)>,
+    inverse: Option<(&'a Tool, &'a Form)>,
 }
 
 impl Decide<'_> {
@@ -88,8 +88,7 @@ impl Decide<'_> {
     /// Raises the confidence of a choice where the tools that are likelier by their words have no place for its values.
     fn told_apart(&self, clause: &Clause, decision: &Decision, choice: Choice) -> Choice {
         let takes = |position: usize| {
-            let tool = &self.world.catalog.tools()[position];
-            let filling = self.filling(clause, tool, &Form::of(tool));
+            let filling = self.filling(clause, position);
             filling.arguments.iter().any(|it| it.source == Source::Text)
         };
         let is_other = |it: &&Candidate| it.position != choice.position;
@@ -106,22 +105,22 @@ impl Decide<'_> {
     fn assigned(&self, mut clause: Clause, choice: Choice) -> Assigned<'_> {
         let (tools, knowledge) = (self.world.catalog.tools(), &self.world.index.knowledge);
         let tool = &tools[choice.position];
-        let form = Form::of(tool);
+        let form = self.world.catalog.form(choice.position);
         if clause.each.is_none() && fill::may_list(&clause.words) {
-            let given = self.given(&form);
+            let given = self.given(form);
             let wish = Wish { task: &clause.words, given: &given, earlier: &[], now: self.world.now };
-            let filling = fill::fill(&form, &wish);
-            clause.each = plan::repetition(&form, knowledge.of(choice.position).effect, &wish, &filling);
+            let filling = fill::fill(form, &wish);
+            clause.each = plan::repetition(form, knowledge.of(choice.position).effect, &wish, &filling);
         }
         let inverse = plan::inverse(self.world.catalog, knowledge, choice.position);
-        let inverse = inverse.map(|at| (&tools[at], Form::of(&tools[at])));
+        let inverse = inverse.map(|at| (&tools[at], self.world.catalog.form(at)));
         Assigned { clause, choice, tool, form, inverse }
     }
 
     /// Draws the plan of steps whose tools are chosen, or says what one of them lacks.
     fn draw(&self, steps: &[Assigned<'_>]) -> Result<Outcome, Next> {
         let mut fillings: Vec<Filling> =
-            steps.iter().map(|it| self.filling(&it.clause, it.tool, &it.form)).collect();
+            steps.iter().map(|it| self.filling(&it.clause, it.choice.position)).collect();
         let choices: Vec<Choice> = steps.iter().map(|it| it.choice).collect();
         let (confidence, tools) = (together(&choices), choices.iter().map(|it| it.position).collect());
         let mut advised = vec![false; steps.len()];
@@ -147,7 +146,7 @@ impl Decide<'_> {
             let known = Filling { missing: gap.missing, ..fillings[gap.at].clone() };
             let (words, given) = (said(clause), self.given(form));
             let wish = Wish { task: &words, given: &given, earlier: &[], now: self.world.now };
-            fillings[gap.at] = self.completed(gap.at, choice.position, form, (&wish, known))?;
+            fillings[gap.at] = self.completed(gap.at, choice.position, (&wish, known))?;
         }
     }
 
@@ -165,12 +164,13 @@ impl Decide<'_> {
             effect: if is_asked { Effect::Destroy } else { knowledge.effect },
             filling: filling.clone(),
             estimate_ms: (self.world.estimate_ms)(tool),
-            inverse: inverse.as_ref().map(|(tool, form)| (*tool, form)),
+            inverse: *inverse,
         }
     }
 
     /// Fills in what the words of one request say.
-    fn filling(&self, clause: &Clause, tool: &Tool, form: &Form) -> Filling {
+    fn filling(&self, clause: &Clause, position: usize) -> Filling {
+        let (tool, form) = (&self.world.catalog.tools()[position], self.world.catalog.form(position));
         let (words, given) = (said(clause), self.given(form));
         let earlier: &[Value] = self.asked.previous.map_or(&[], std::slice::from_ref);
         plan::read(tool, form, clause, &Wish { task: &words, given: &given, earlier, now: self.world.now })

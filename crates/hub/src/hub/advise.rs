@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use toolyard_core::catalog::Catalog;
 use toolyard_core::decide::Consult;
 use toolyard_core::fill::{Advice, Argument, Consultation, Evidence, Filling, Form, Source, Wish};
 use toolyard_core::tool::{Effect, Tool};
@@ -73,10 +74,10 @@ impl Hub {
 
 impl Adviser {
     /// Says what a request says about arguments that words left open; nothing where the model does not help.
-    pub async fn advise(&mut self, tool: &Tool, consult: &Consult) -> Advice {
-        let wish = consult.wish();
-        match Consultation::about(&consult.form, &wish, &consult.filling) {
-            Some(consultation) => self.consult(&consultation, tool).await,
+    pub async fn advise(&mut self, catalog: &Catalog, consult: &Consult) -> Advice {
+        let (form, wish) = (catalog.form(consult.position), consult.wish());
+        match Consultation::about(form, &wish, &consult.filling) {
+            Some(consultation) => self.consult(&consultation, &catalog.tools()[consult.position]).await,
             None => Advice::default(),
         }
     }

@@ -62,7 +62,7 @@ impl Hub {
                     decide.ranked(words, decision);
                 }
                 (Next::Consult(consult), Some(adviser)) => {
-                    let advice = adviser.advise(&snapshot.catalog.tools()[consult.position], &consult).await;
+                    let advice = adviser.advise(&snapshot.catalog, &consult).await;
                     decide.advised(&consult, advice);
                 }
                 (Next::Consult(consult), None) => decide.advised(&consult, Default::default()),

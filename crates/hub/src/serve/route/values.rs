@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Form, Missing, Settled};
+use toolyard_core::fill::{Argument, Missing, Settled};
 use toolyard_core::tool::Tool;
 
 use super::form::{self, Answered};
@@ -60,7 +60,7 @@ impl RouteCall {
         chosen.arguments = Some(raw(&whole));
         let is_whole = self.settled.missing.iter().all(|it| whole.get(&it.name).is_some());
         let arguments: Map<String, Value> = serde_json::from_str(raw(&whole).get()).unwrap_or_default();
-        if !is_whole || !Form::of(tool).admits(&arguments) {
+        if !is_whole || !self.snapshot.catalog.form(chosen.position).admits(&arguments) {
             return self.incomplete(chosen);
         }
         self.go(chosen).await
@@ -69,7 +69,7 @@ impl RouteCall {
     /// Takes an answer in words as the one value that was missing, where it fits.
     pub(super) fn answered(&mut self, position: usize, missing: &[String]) {
         let ([only], said) = (missing, self.input.task.trim()) else { return };
-        let form = Form::of(&self.snapshot.catalog.tools()[position]);
+        let form = self.snapshot.catalog.form(position);
         let mut whole = Fields::parse(self.input.arguments.as_deref()).unwrap_or_default();
         let forms = [json!(said), serde_json::from_str(said).unwrap_or_default()];
         let fits = |value: &Value| {
