@@ -91,8 +91,10 @@ pub(crate) fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
     let settings = settings(asked)?;
     let mut all = Vec::with_capacity(found.len());
     for (at, folder) in found.iter().enumerate() {
-        let bar = Bar::new(format!("{} of {}", at + 1, found.len()));
-        all.push(measure(folder, asked.limit, &settings, &bar)?);
+        let (bar, set) = (Bar::new(), format!("{} of {}", at + 1, found.len()));
+        let begin = |part: &str, steps: usize| bar.begin(&format!("{set}: {part}"), steps);
+        let progress = Progress { begin: &begin, advance: &|steps| bar.0.inc(steps as u64) };
+        all.push(measure(folder, asked.limit, &settings, progress)?);
     }
     if common.json {
         return Ok(output::json(&report::json(&all))?);
@@ -150,33 +152,23 @@ fn signal(name: &str) -> Result<Signal, Failure> {
 }
 
 /// How far a measurement is, on stderr; nothing at all when that is no terminal.
-struct Bar {
-    /// Which of the sets it is.
-    set: String,
-    bar: ProgressBar,
-}
+struct Bar(ProgressBar);
 
 impl Bar {
-    fn new(set: String) -> Self {
+    fn new() -> Self {
         let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos} of {len}  {eta}");
-        Self { set, bar: ProgressBar::new(0).with_style(style.expect("the template is valid")) }
-    }
-}
-
-impl Progress for Bar {
-    fn begin(&self, part: &str, steps: usize) {
-        self.bar.set_message(format!("{}: {part}", self.set));
-        self.bar.set_length(steps as u64);
-        self.bar.reset();
+        Self(ProgressBar::new(0).with_style(style.expect("the template is valid")))
     }
 
-    fn advance(&self, steps: usize) {
-        self.bar.inc(steps as u64);
+    fn begin(&self, message: &str, steps: usize) {
+        self.0.set_message(message.to_owned());
+        self.0.set_length(steps as u64);
+        self.0.reset();
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }

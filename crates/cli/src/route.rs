@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::decide::{self, Draft, Outcome};
+use toolyard_core::decide::{self, Conclusion, Draft};
 use toolyard_core::fill::{Argument, Missing};
 use toolyard_core::route::{Decision, Intent};
 use toolyard_core::tool::{Parameter, Tool};
@@ -121,16 +121,16 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         learn::understand(hub, &snapshot).await;
         let provisional = Provisional::default();
         let given = given(asked)?;
-        let request = decide::Asked::in_words(&task, &given);
+        let request = decide::Goal::in_words(&task, &given);
         let wanted = wanted(asked, &task, Some(&provisional));
-        let Decided { outcome, adviser } = hub.decide(&snapshot, &wanted, request).await;
+        let Decided { conclusion, adviser } = hub.decide(&snapshot, &wanted, request).await;
         learn::note(hub, &provisional);
         let mut way = Way {
             hub,
             asked,
             config: hub.config(),
-            decision: outcome.decision().cloned(),
-            confidence: outcome.decision().map_or(1.0, |it| it.confidence),
+            decision: conclusion.decision().cloned(),
+            confidence: conclusion.decision().map_or(1.0, |it| it.confidence),
             task: task.clone(),
             snapshot,
             tool: None,
@@ -140,15 +140,15 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             adviser,
             open: Open::NoTool,
         };
-        match outcome {
-            Outcome::Plan(prospect) => return steps::run(common, asked, hub, prospect).await,
-            Outcome::Incomplete(lack) => return steps::incomplete(common, &way.snapshot, &lack),
-            Outcome::Ask(question) if question.step.is_some() => {
+        match conclusion {
+            Conclusion::Plan(prospect) => return steps::run(common, asked, hub, prospect).await,
+            Conclusion::Incomplete(lack) => return steps::incomplete(common, &way.snapshot, &lack),
+            Conclusion::Ask(question) if question.step.is_some() => {
                 return steps::unsure(common, &way.snapshot, &question);
             }
-            Outcome::Ask(question) => way.open = Open::Choice(question.text),
-            Outcome::Call(draft) | Outcome::Draft(draft) => way.take(draft).await?,
-            Outcome::Decline(_) => {}
+            Conclusion::Ask(question) => way.open = Open::Choice(question.text),
+            Conclusion::Call(draft) | Conclusion::Draft(draft) => way.take(draft).await?,
+            Conclusion::Decline(_) => {}
         }
         if asked.explain && !common.json {
             output::text(&explain::words(&way))?;
@@ -192,10 +192,10 @@ impl Way<'_> {
             Some(text) => arguments::read_object(text)?,
             None => arguments::given(tool, &self.asked.pairs)?,
         };
-        let request = decide::Asked { tool: Some(position), ..decide::Asked::in_words(&self.task, &given) };
+        let request = decide::Goal { tool: Some(position), ..decide::Goal::in_words(&self.task, &given) };
         let decided = self.hub.decide(&self.snapshot, &wanted(self.asked, &self.task, None), request).await;
         self.adviser = decided.adviser;
-        if let Outcome::Call(draft) | Outcome::Draft(draft) = decided.outcome {
+        if let Conclusion::Call(draft) | Conclusion::Draft(draft) = decided.conclusion {
             self.arguments = given;
             self.draft(draft);
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolyard_core::domain::DOMAIN;
 use toolyard_core::session::{Said, Toolset as Active};
 use toolyard_core::tool::clean;
-use toolyard_hub::hub::{Hub, OWN_TOOLS, Supply};
+use toolyard_hub::hub::{OWN_TOOLS, Supply};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
 
@@ -84,18 +84,14 @@ pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure>
             let said = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
             let selection = active.select(&supply.stock(), &said);
             let why = skill.map_or(String::new(), |it| format!("{} ", it.reasoning)) + &selection.reasoning;
-            turns.push(turn((message, &why), &active, (hub, &snapshot, &supply)));
+            turns.push(turn(message, &why, &active, &snapshot, &supply));
         }
         show(common, (&snapshot, &supply), &turns)
     })
     .await
 }
 
-fn turn<'a>(
-    (message, why): (&'a str, &str),
-    active: &Active,
-    (_, snapshot, supply): (&Hub, &Snapshot, &Supply),
-) -> Turn<'a> {
+fn turn<'a>(message: &'a str, why: &str, active: &Active, snapshot: &Snapshot, supply: &Supply) -> Turn<'a> {
     let names = active.listed(&supply.stock());
     let of_servers: Vec<&str> =
         names.iter().map(|name| &**name).filter(|name| !OWN_TOOLS.contains(name)).collect();

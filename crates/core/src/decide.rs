@@ -3,7 +3,7 @@
 //! [`Decide`] waits for nothing and calls nothing. Its driver asks what comes next ([`Decide::advance`]), does that, and
 //! hands the answer back: who ranks tools keeps a cache, who asks a language model keeps an eye on the time. After every
 //! answer the flow is replayed from what is known. So it reads from top to bottom, and the same answers always lead to
-//! the same outcome.
+//! the same conclusion.
 
 mod message; // which tools a message needs
 mod several; // tasks of several steps
@@ -40,13 +40,6 @@ pub struct World<'a> {
     pub estimate_ms: &'a (dyn Fn(&Tool) -> u64 + Sync),
     /// The time where the person is.
     pub now: Now,
-    /// The knobs.
-    pub rules: Rules,
-}
-
-/// The knobs of the flow. No `Default`: the configuration knows.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
     /// The least confidence of a plan.
     pub confidence: f64,
     /// Whether tasks of several steps are planned at all.
@@ -55,9 +48,9 @@ pub struct Rules {
     pub advises: bool,
 }
 
-/// What somebody asks for.
+/// What somebody wants.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct Goal<'a> {
     /// The task, in plain words.
     pub task: &'a str,
     /// The tool, where the caller chose one.
@@ -70,7 +63,7 @@ pub struct Asked<'a> {
     pub splitting: Option<Splitting>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Goal<'a> {
     /// A task in words alone, which may have several steps.
     pub fn in_words(task: &'a str, given: &'a Map<String, Value>) -> Self {
         Self { task, tool: None, given, previous: None, splitting: Some(Splitting::Careful) }
@@ -85,12 +78,12 @@ pub enum Next {
     /// The opinion of a language model: answer with [`Decide::advised`].
     Consult(Box<Consult>),
     /// Nothing: this is it.
-    Done(Box<Outcome>),
+    Done(Box<Conclusion>),
 }
 
 /// What became of a request.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum Conclusion {
     /// One call with everything it needs.
     Call(Draft),
     /// One call that lacks values.
@@ -100,7 +93,7 @@ pub enum Outcome {
     /// Several calls, one of which lacks values.
     Incomplete(Lack),
     /// Which tool is meant is not sure.
-    Ask(Question),
+    Ask(Ambiguity),
     /// No tool fits.
     Decline(Arc<Decision>),
 }
@@ -152,7 +145,7 @@ pub struct Lack {
 
 /// The question which tool is meant.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Ambiguity {
     /// The question, for a person.
     pub text: String,
     /// The words of the step it is about, where the task has several.
@@ -185,7 +178,7 @@ impl Consult {
     }
 }
 
-impl Outcome {
+impl Conclusion {
     /// Returns the tools that would be called, by their positions: one for each step, as far as any fits.
     pub fn tools(&self) -> Vec<usize> {
         match self {
@@ -201,7 +194,7 @@ impl Outcome {
     pub fn decision(&self) -> Option<&Arc<Decision>> {
         match self {
             Self::Call(draft) | Self::Draft(draft) => draft.decision.as_ref(),
-            Self::Ask(Question { decision, .. }) | Self::Decline(decision) => Some(decision),
+            Self::Ask(Ambiguity { decision, .. }) | Self::Decline(decision) => Some(decision),
             Self::Plan(_) | Self::Incomplete(_) => None,
         }
     }
@@ -210,7 +203,7 @@ impl Outcome {
 /// A request on its way from words to a call.
 pub struct Decide<'a> {
     world: World<'a>,
-    asked: Asked<'a>,
+    goal: Goal<'a>,
     /// The task, cut into its requests.
     clauses: Vec<Clause>,
     /// What was ranked, by its words.
@@ -224,10 +217,10 @@ const PREVIOUS_CHARS: usize = 200;
 
 impl<'a> Decide<'a> {
     /// Takes a request in.
-    pub fn new(world: World<'a>, asked: Asked<'a>) -> Self {
-        let is_cut = asked.tool.is_none() && asked.splitting.is_some() && world.rules.plans;
-        let clauses = if is_cut { clauses(asked.task) } else { Vec::new() };
-        Self { world, asked, clauses, known: HashMap::new(), advice: BTreeMap::new() }
+    pub fn new(world: World<'a>, goal: Goal<'a>) -> Self {
+        let is_cut = goal.tool.is_none() && goal.splitting.is_some() && world.plans;
+        let clauses = if is_cut { clauses(goal.task) } else { Vec::new() };
+        Self { world, goal, clauses, known: HashMap::new(), advice: BTreeMap::new() }
     }
 
     /// Says what comes next.
@@ -247,29 +240,29 @@ impl<'a> Decide<'a> {
 
     /// Goes as far as what is known leads; an error is what is needed to go on.
     fn flow(&self) -> Result<Next, Next> {
-        let outcome = match self.asked.tool.or_else(|| self.named()) {
+        let conclusion = match self.goal.tool.or_else(|| self.named()) {
             Some(position) => self.draft(Choice { position, confidence: 1.0 }, None)?,
             None => match self.several()? {
-                Some(outcome) => outcome,
+                Some(conclusion) => conclusion,
                 None => self.single()?,
             },
         };
-        Ok(Next::Done(Box::new(outcome)))
+        Ok(Next::Done(Box::new(conclusion)))
     }
 
     /// Returns the tool whose name is all that is said.
     fn named(&self) -> Option<usize> {
-        let position = self.world.catalog.position(self.asked.task.trim())?;
+        let position = self.world.catalog.position(self.goal.task.trim())?;
         (self.world.shows)(&self.world.catalog.tools()[position]).then_some(position)
     }
 
     /// Decides about a task that is one request.
-    fn single(&self) -> Result<Outcome, Next> {
+    fn single(&self) -> Result<Conclusion, Next> {
         let decision = self.decision(&self.routed())?;
         let ask = |text: &str| {
             let tools = decision.candidates.first().map(|first| first.position).into_iter().collect();
             let (confidence, decision) = (decision.confidence, Arc::clone(&decision));
-            Outcome::Ask(Question { text: text.to_owned(), step: None, decision, confidence, tools })
+            Conclusion::Ask(Ambiguity { text: text.to_owned(), step: None, decision, confidence, tools })
         };
         let first = decision.candidates.first();
         let choice = first.map(|it| Choice { position: it.position, confidence: decision.confidence });
@@ -283,15 +276,15 @@ impl<'a> Decide<'a> {
             (Verdict::Abstain, None) if decision.intent.confidence < thresholds().decision.unclear_intent => {
                 Ok(ask("What would you like to do?"))
             }
-            (Verdict::Act | Verdict::Abstain, _) => Ok(Outcome::Decline(Arc::clone(&decision))),
+            (Verdict::Act | Verdict::Abstain, _) => Ok(Conclusion::Decline(Arc::clone(&decision))),
         }
     }
 
     /// Returns the words to rank: with the beginning of an earlier result where the task refers to it.
     fn routed(&self) -> String {
-        let task = self.asked.task;
+        let task = self.goal.task;
         let refers = || !stand_ins(task, Reading::of(task).language).is_empty();
-        match self.asked.previous.filter(|_| refers()) {
+        match self.goal.previous.filter(|_| refers()) {
             Some(previous) => {
                 let text = previous.as_str().map_or_else(|| previous.to_string(), str::to_owned);
                 format!("{task} {}", text.chars().take(PREVIOUS_CHARS).collect::<String>())
@@ -305,23 +298,23 @@ impl<'a> Decide<'a> {
         let limits = &thresholds().decision;
         let takes = |candidate: &Candidate| {
             let tool = &self.world.catalog.tools()[candidate.position];
-            self.asked.given.keys().all(|name| tool.parameters.iter().any(|it| it.name == *name))
+            self.goal.given.keys().all(|name| tool.parameters.iter().any(|it| it.name == *name))
         };
         let mut likely =
             decision.candidates.iter().filter(|it| f64::from(it.probability) >= limits.given_likely);
         let is_clear =
             decision.confidence >= limits.given_confidence && decision.judgement.vague < limits.given_vague;
-        !self.asked.given.is_empty() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
+        !self.goal.given.is_empty() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
     }
 
     /// Fills in the arguments of a chosen tool.
-    fn draft(&self, choice: Choice, decision: Option<&Arc<Decision>>) -> Result<Outcome, Next> {
+    fn draft(&self, choice: Choice, decision: Option<&Arc<Decision>>) -> Result<Conclusion, Next> {
         let Choice { position, confidence } = choice;
         let form = self.world.catalog.form(position);
         // A name says which tool is meant, and nothing about its arguments.
-        let task = if self.named().is_some() { "" } else { self.asked.task };
-        let earlier: &[Value] = self.asked.previous.map_or(&[], std::slice::from_ref);
-        let wish = Wish { task, given: self.asked.given, earlier, now: self.world.now };
+        let task = if self.named().is_some() { "" } else { self.goal.task };
+        let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
+        let wish = Wish { task, given: self.goal.given, earlier, now: self.world.now };
         let filling = self.completed(0, position, (&wish, fill(form, &wish)))?;
         let knowledge = self.world.index.knowledge.of(position);
         let settled = filling.settle(form, &wish, knowledge.effect, knowledge.action);
@@ -329,7 +322,7 @@ impl<'a> Decide<'a> {
         let others = others.filter(|other| *other != position).collect();
         let is_complete = settled.missing.is_empty();
         let draft = Draft { position, confidence, settled, others, decision: decision.cloned() };
-        Ok(if is_complete { Outcome::Call(draft) } else { Outcome::Draft(draft) })
+        Ok(if is_complete { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })
     }
 
     /// Returns what was ranked for some words, or asks for it.
@@ -345,7 +338,7 @@ impl<'a> Decide<'a> {
         (wish, filling): (&Wish<'_>, Filling),
     ) -> Result<Filling, Next> {
         let form = self.world.catalog.form(position);
-        if !self.world.rules.advises || Consultation::about(form, wish, &filling).is_none() {
+        if !self.world.advises || Consultation::about(form, wish, &filling).is_none() {
             return Ok(filling);
         }
         match self.advice.get(&step) {

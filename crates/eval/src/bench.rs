@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::decide::{self, Asked, Decide, Next, Outcome, World};
+use toolyard_core::decide::{self, Conclusion, Decide, Goal, Next, World};
 use toolyard_core::domain;
 use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
@@ -179,14 +179,16 @@ impl Bench {
     fn see(&self, task: &str, bm25: Option<&Bm25>, settings: &Settings) -> Seen {
         let mut desk = Desk { bench: self, settings, known: HashMap::new() };
         let decision = desk.ranked(task);
-        let outcome = desk.decide(task, None, None);
+        let conclusion = desk.decide(task, None, None);
         let first = decision.candidates.first().map(|first| first.position);
         let is_destructive = first.is_some_and(|first| desk.destroys(task, first, &decision.intent));
-        let step = match outcome {
-            Outcome::Call(_) | Outcome::Draft(_) if is_destructive => Step::Confirm,
-            Outcome::Call(_) | Outcome::Draft(_) | Outcome::Plan(_) | Outcome::Incomplete(_) => Step::Act,
-            Outcome::Ask(_) => Step::Ask,
-            Outcome::Decline(_) => Step::Abstain,
+        let step = match conclusion {
+            Conclusion::Call(_) | Conclusion::Draft(_) if is_destructive => Step::Confirm,
+            Conclusion::Call(_) | Conclusion::Draft(_) | Conclusion::Plan(_) | Conclusion::Incomplete(_) => {
+                Step::Act
+            }
+            Conclusion::Ask(_) => Step::Ask,
+            Conclusion::Decline(_) => Step::Abstain,
         };
         // What else can hold it back is for the product to know, so it is asked, not rebuilt here.
         let acts = |decision: &Decision| decision.verdict == Verdict::Act;
@@ -290,12 +292,11 @@ impl Desk<'_> {
     }
 
     /// Drives a request to its end, as the hub does; no language model is asked.
-    fn decide(&mut self, task: &str, tool: Option<usize>, splitting: Option<Splitting>) -> Outcome {
+    fn decide(&mut self, task: &str, tool: Option<usize>, splitting: Option<Splitting>) -> Conclusion {
         let Bench { catalog, index, .. } = self.bench;
         let confirms = |tool: &Tool, arguments: &Map<String, Value>, intent: &Intent| {
             self.bench.confirms(tool, arguments, intent)
         };
-        let rules = decide::Rules { confidence: self.settings.threshold, plans: true, advises: false };
         let world = World {
             catalog,
             index,
@@ -303,10 +304,12 @@ impl Desk<'_> {
             confirms: &confirms,
             estimate_ms: &|_| 0,
             now: WRITTEN,
-            rules,
+            confidence: self.settings.threshold,
+            plans: true,
+            advises: false,
         };
         let given = Map::new();
-        let mut decide = Decide::new(world, Asked { tool, splitting, ..Asked::in_words(task, &given) });
+        let mut decide = Decide::new(world, Goal { tool, splitting, ..Goal::in_words(task, &given) });
         loop {
             match decide.advance() {
                 Next::Rank(words) => {
@@ -314,7 +317,7 @@ impl Desk<'_> {
                     decide.ranked(words, decision);
                 }
                 Next::Consult(consult) => decide.advised(&consult, Default::default()),
-                Next::Done(outcome) => return *outcome,
+                Next::Done(conclusion) => return *conclusion,
             }
         }
     }
@@ -322,11 +325,13 @@ impl Desk<'_> {
     /// Whether the call would be confirmed first, by its tool or by the arguments that the words give it.
     fn destroys(&mut self, task: &str, position: usize, intent: &Intent) -> bool {
         let arguments = match self.decide(task, Some(position), None) {
-            Outcome::Call(draft) | Outcome::Draft(draft) => {
+            Conclusion::Call(draft) | Conclusion::Draft(draft) => {
                 let found = draft.settled.found.into_iter().chain(draft.settled.guesses);
                 found.map(|it| (it.name, it.value)).collect()
             }
-            Outcome::Plan(_) | Outcome::Incomplete(_) | Outcome::Ask(_) | Outcome::Decline(_) => Map::new(),
+            Conclusion::Plan(_) | Conclusion::Incomplete(_) | Conclusion::Ask(_) | Conclusion::Decline(_) => {
+                Map::new()
+            }
         };
         self.bench.confirms(&self.bench.catalog.tools()[position], &arguments, intent)
     }

@@ -56,11 +56,12 @@ pub struct Settings {
 }
 
 /// Is told how far a measurement is.
-pub trait Progress: Sync {
+#[derive(Clone, Copy)]
+pub struct Progress<'a> {
     /// A part with so many steps begins.
-    fn begin(&self, part: &str, steps: usize);
+    pub begin: &'a dyn Fn(&str, usize),
     /// Steps are done.
-    fn advance(&self, steps: usize);
+    pub advance: &'a (dyn Fn(usize) + Sync),
 }
 
 /// Measures how well the requests of a set find their tools; of the requests at most `limit`, taken evenly.
@@ -68,15 +69,15 @@ pub fn measure(
     folder: &Path,
     limit: Option<usize>,
     settings: &Settings,
-    progress: &dyn Progress,
+    Progress { begin, advance }: Progress,
 ) -> Result<Scores, Error> {
     let collection = sets::read(folder, limit)?;
-    let begin = |missing| progress.begin(&format!("{}, vectors of tools", collection.name), missing);
-    let bench = Bench::of_set(&collection.tools, settings, begin, |count| progress.advance(count));
-    progress.begin(&collection.name, collection.cases.len() + collection.unserved.len());
+    let vectors = |missing| begin(&format!("{}, vectors of tools", collection.name), missing);
+    let bench = Bench::of_set(&collection.tools, settings, vectors, advance);
+    begin(&collection.name, collection.cases.len() + collection.unserved.len());
     let bm25 = Bm25::new(&collection.tools);
-    let seen = bench.see_all(&collection.cases, &bm25, settings, || progress.advance(1));
-    let unserved = bench.see_unserved(&collection, settings, || progress.advance(1));
+    let seen = bench.see_all(&collection.cases, &bm25, settings, || advance(1));
+    let unserved = bench.see_unserved(&collection, settings, || advance(1));
     let measured = Measured {
         route_us: bench.median_us(&collection.cases, settings),
         collection: &collection,

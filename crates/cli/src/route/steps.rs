@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolyard_core::decide::{Lack, Prospect, Question};
+use toolyard_core::decide::{Ambiguity, Lack, Prospect};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::live::Snapshot;
 
@@ -52,7 +52,7 @@ fn show(common: &Common, asked: &Route, prospect: &Prospect) -> Result<(), Failu
     Ok(output::text(&format!("{}{sources}({:.0}% sure)", plan.render(), confidence * 100.0))?)
 }
 
-pub(super) fn unsure(common: &Common, snapshot: &Snapshot, asked: &Question) -> Result<(), Failure> {
+pub(super) fn unsure(common: &Common, snapshot: &Snapshot, asked: &Ambiguity) -> Result<(), Failure> {
     let (question, among) = (&asked.text, candidates(snapshot, &asked.decision));
     if common.json {
         let named: Vec<Value> = among

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Decide, Lack, Next, Outcome, Prospect, Question, normalised};
+use super::{Ambiguity, Conclusion, Decide, Lack, Next, Prospect, normalised};
 use crate::fill::{self, Argument, Filling, Form, Source, Wish};
 use crate::plan::{self, Choice, Duty, Input, Plan, Step};
 use crate::route::{Candidate, Decision, Intent, Verdict};
@@ -24,14 +24,14 @@ struct Assigned<'a> {
 
 impl Decide<'_> {
     /// Decides about a task that has several steps; `None` where it has one.
-    pub(super) fn several(&self) -> Result<Option<Outcome>, Next> {
-        let Some(splitting) = self.asked.splitting.filter(|_| !self.clauses.is_empty()) else {
+    pub(super) fn several(&self) -> Result<Option<Conclusion>, Next> {
+        let Some(splitting) = self.goal.splitting.filter(|_| !self.clauses.is_empty()) else {
             return Ok(None);
         };
         if !is_several(&self.clauses) {
             return self.listed(self.clauses.clone());
         }
-        let task = self.asked.task;
+        let task = self.goal.task;
         let whole = self.decision(task)?;
         let alone = self.decisions(&self.clauses)?;
         let alone: Vec<&Decision> = alone.iter().map(AsRef::as_ref).collect();
@@ -49,7 +49,7 @@ impl Decide<'_> {
         let sureness = |at: usize| chosen[at].map_or(0.0, |choice| choice.confidence);
         let weakest = (0..chosen.len()).min_by(|a, b| sureness(*a).total_cmp(&sureness(*b)));
         let least = weakest.map_or(0.0, sureness);
-        let threshold = self.world.rules.confidence;
+        let threshold = self.world.confidence;
         match chosen.iter().copied().collect::<Option<Vec<Choice>>>() {
             Some(choices)
                 if least >= thresholds().plan.weakest_step * threshold && together(&choices) >= threshold =>
@@ -60,17 +60,17 @@ impl Decide<'_> {
             _ => {
                 let at = weakest.unwrap_or_default();
                 let tools = chosen.iter().flatten().map(|it| it.position).collect();
-                Ok(Some(Outcome::Ask(question(&settled[at], &decisions[at], least, tools))))
+                Ok(Some(Conclusion::Ask(question(&settled[at], &decisions[at], least, tools))))
             }
         }
     }
 
     /// Plans one request whose words list values for a tool that takes one at a time.
-    fn listed(&self, whole: Vec<Clause>) -> Result<Option<Outcome>, Next> {
-        if !fill::may_list(self.asked.task) {
+    fn listed(&self, whole: Vec<Clause>) -> Result<Option<Conclusion>, Next> {
+        if !fill::may_list(self.goal.task) {
             return Ok(None);
         }
-        let decision = self.decision(self.asked.task)?;
+        let decision = self.decision(self.goal.task)?;
         let first = decision.candidates.first().filter(|_| decision.verdict == Verdict::Act);
         let Some(first) = first else { return Ok(None) };
         let choice = Choice { position: first.position, confidence: decision.confidence };
@@ -118,7 +118,7 @@ impl Decide<'_> {
     }
 
     /// Draws the plan of steps whose tools are chosen, or says what one of them lacks.
-    fn draw(&self, steps: &[Assigned<'_>]) -> Result<Outcome, Next> {
+    fn draw(&self, steps: &[Assigned<'_>]) -> Result<Conclusion, Next> {
         let mut fillings: Vec<Filling> =
             steps.iter().map(|it| self.filling(&it.clause, it.choice.position)).collect();
         let choices: Vec<Choice> = steps.iter().map(|it| it.choice).collect();
@@ -127,20 +127,20 @@ impl Decide<'_> {
         loop {
             let duties: Vec<Duty<'_>> =
                 steps.iter().zip(&fillings).map(|(it, filling)| self.duty(it, filling)).collect();
-            let gap = match plan::draw(&plan_name(self.asked.task), &duties) {
+            let gap = match plan::draw(&plan_name(self.goal.task), &duties) {
                 Ok(plan) => {
                     let single = single(steps, &plan);
                     let found = found(&plan, &fillings);
-                    return Ok(Outcome::Plan(Prospect { plan, confidence, tools, single, found }));
+                    return Ok(Conclusion::Plan(Prospect { plan, confidence, tools, single, found }));
                 }
                 Err(gap) => gap,
             };
             let Assigned { clause, choice, form, .. } = &steps[gap.at];
             let words = &clause.words;
-            if !self.world.rules.advises || std::mem::replace(&mut advised[gap.at], true) {
+            if !self.world.advises || std::mem::replace(&mut advised[gap.at], true) {
                 let (words, position) = (words.clone(), choice.position);
                 let lack = Lack { words, position, missing: gap.missing, confidence, tools };
-                return Ok(Outcome::Incomplete(lack));
+                return Ok(Conclusion::Incomplete(lack));
             }
             // What earlier steps give is known by now, so only what nobody has is looked for.
             let known = Filling { missing: gap.missing, ..fillings[gap.at].clone() };
@@ -172,13 +172,13 @@ impl Decide<'_> {
     fn filling(&self, clause: &Clause, position: usize) -> Filling {
         let (tool, form) = (&self.world.catalog.tools()[position], self.world.catalog.form(position));
         let (words, given) = (said(clause), self.given(form));
-        let earlier: &[Value] = self.asked.previous.map_or(&[], std::slice::from_ref);
+        let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
         plan::read(tool, form, clause, &Wish { task: &words, given: &given, earlier, now: self.world.now })
     }
 
     /// Returns what the caller gave for a tool.
     fn given(&self, form: &Form) -> Map<String, Value> {
-        let given = self.asked.given.iter().filter(|(name, _)| form.schema_of(name).is_some());
+        let given = self.goal.given.iter().filter(|(name, _)| form.schema_of(name).is_some());
         given.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
@@ -187,13 +187,13 @@ fn is_several(clauses: &[Clause]) -> bool {
     clauses.len() > 1 || clauses.iter().any(|it| it.each.is_some())
 }
 
-fn question(clause: &Clause, decision: &Arc<Decision>, confidence: f64, tools: Vec<usize>) -> Question {
+fn question(clause: &Clause, decision: &Arc<Decision>, confidence: f64, tools: Vec<usize>) -> Ambiguity {
     let words = &clause.words;
     let text = match decision.candidates.is_empty() {
         true => format!("No tool here fits the step “{words}”. How could it be done?"),
         false => format!("Which tool is meant by the step “{words}”?"),
     };
-    Question { text, step: Some(words.clone()), decision: Arc::clone(decision), confidence, tools }
+    Ambiguity { text, step: Some(words.clone()), decision: Arc::clone(decision), confidence, tools }
 }
 
 /// Returns how sure steps are together: the geometric mean, in which a weak one counts and a long plan is not punished.

@@ -87,10 +87,12 @@ fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
         confirms: &|_, _, _| false,
         estimate_ms: &|_| 100,
         now: Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 },
-        rules: Rules { confidence: 0.5, plans: true, advises: advice.is_some() },
+        confidence: 0.5,
+        plans: true,
+        advises: advice.is_some(),
     };
     let given = given.as_object().cloned().unwrap();
-    let mut decide = Decide::new(world, Asked::in_words(task, &given));
+    let mut decide = Decide::new(world, Goal::in_words(task, &given));
     let mut trace = String::new();
     loop {
         let line = match decide.advance() {
@@ -108,29 +110,29 @@ fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
                 decide.advised(&consult, advice.cloned().unwrap());
                 format!("consult {}", catalog.tools()[consult.position].id)
             }
-            Next::Done(outcome) => return trace + &told(&catalog, &outcome),
+            Next::Done(conclusion) => return trace + &told(&catalog, &conclusion),
         };
         trace += &format!("{line}\n");
     }
 }
 
-fn told(catalog: &Catalog, outcome: &Outcome) -> String {
+fn told(catalog: &Catalog, conclusion: &Conclusion) -> String {
     let id = |position: usize| catalog.tools()[position].id.as_str();
-    match outcome {
-        Outcome::Call(Draft { position, settled, .. }) => {
+    match conclusion {
+        Conclusion::Call(Draft { position, settled, .. }) => {
             let found: Map<String, Value> =
                 settled.found.iter().map(|it| (it.name.clone(), it.value.clone())).collect();
             format!("call {} {}", id(*position), Value::Object(found))
         }
-        Outcome::Draft(Draft { position, settled, .. }) => {
+        Conclusion::Draft(Draft { position, settled, .. }) => {
             let missing: Vec<&str> = settled.missing.iter().map(|it| it.name.as_str()).collect();
             format!("draft {} lacks {}", id(*position), missing.join(", "))
         }
-        Outcome::Plan(prospect) => prospect.plan.render(),
-        Outcome::Incomplete(lack) => {
+        Conclusion::Plan(prospect) => prospect.plan.render(),
+        Conclusion::Incomplete(lack) => {
             format!("{} lacks {:?} for {:?}", id(lack.position), lack.missing, lack.words)
         }
-        Outcome::Ask(question) => format!("ask {}", question.text),
-        Outcome::Decline(_) => "decline".to_owned(),
+        Conclusion::Ask(question) => format!("ask {}", question.text),
+        Conclusion::Decline(_) => "decline".to_owned(),
     }
 }

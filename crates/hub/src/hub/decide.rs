@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolyard_core::decide::{Asked, Decide, Next, Outcome, Prospect, Rules, World};
+use toolyard_core::decide::{Conclusion, Decide, Goal, Next, Prospect, World};
 use toolyard_core::route::Intent;
 use toolyard_core::tool::Tool;
 
@@ -21,15 +21,15 @@ const UNMEASURED_MS: u64 = 500;
 #[derive(Debug)]
 pub struct Decided {
     /// What became of it.
-    pub outcome: Outcome,
+    pub conclusion: Conclusion,
     /// The language model, with the time that the request still gives it.
     pub adviser: Option<Adviser>,
 }
 
 impl Hub {
     /// Decides what a request becomes. `wanted` says whose it is and where its tools may come from; its task is that of
-    /// `asked`.
-    pub async fn decide(&self, snapshot: &Snapshot, wanted: &Wanted<'_>, asked: Asked<'_>) -> Decided {
+    /// `goal`.
+    pub async fn decide(&self, snapshot: &Snapshot, wanted: &Wanted<'_>, goal: Goal<'_>) -> Decided {
         let (config, mut adviser) = (self.config(), self.adviser());
         let is_shown =
             |server: &str| wanted.servers.is_empty() || wanted.servers.iter().any(|it| it == server);
@@ -48,14 +48,12 @@ impl Hub {
             confirms: &confirms,
             estimate_ms: &estimate_ms,
             now: now(),
-            rules: Rules {
-                confidence: routing.confidence_threshold,
-                plans: routing.enable_multi_tool,
-                advises: adviser.is_some(),
-            },
+            confidence: routing.confidence_threshold,
+            plans: routing.enable_multi_tool,
+            advises: adviser.is_some(),
         };
-        let mut decide = Decide::new(world, asked);
-        let outcome = loop {
+        let mut decide = Decide::new(world, goal);
+        let conclusion = loop {
             match (decide.advance(), &mut adviser) {
                 (Next::Rank(words), _) => {
                     let decision = self.rank(snapshot, &Wanted { task: &words, ..*wanted }).await;
@@ -66,16 +64,16 @@ impl Hub {
                     decide.advised(&consult, advice);
                 }
                 (Next::Consult(consult), None) => decide.advised(&consult, Default::default()),
-                (Next::Done(outcome), _) => break *outcome,
+                (Next::Done(conclusion), _) => break *conclusion,
             }
         };
-        let outcome = match outcome {
-            Outcome::Plan(prospect) => {
-                Outcome::Plan(Prospect { plan: self.judged(prospect.plan), ..prospect })
+        let conclusion = match conclusion {
+            Conclusion::Plan(prospect) => {
+                Conclusion::Plan(Prospect { plan: self.judged(prospect.plan), ..prospect })
             }
             other => other,
         };
-        Decided { outcome, adviser }
+        Decided { conclusion, adviser }
     }
 
     /// Ranks the parts of a message, the whole first.

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use toolyard_core::decide::{self, Draft, Outcome, Question};
+use toolyard_core::decide::{self, Ambiguity, Conclusion, Draft};
 use toolyard_core::fill::Settled;
 use toolyard_core::route::{Decision, Intent};
 use toolyard_core::tool::{Tool, clean};
@@ -207,29 +207,29 @@ impl RouteCall {
             return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others);
         }
         match outcome {
-            Outcome::Call(draft) | Outcome::Draft(draft) => self.act(draft).await,
-            Outcome::Plan(prospect) => self.planned(prospect).await,
-            Outcome::Incomplete(lack) => self.lacking(&lack),
-            Outcome::Ask(question) => self.ask(question).await,
-            Outcome::Decline(decision) => self.nothing(decision.confidence),
+            Conclusion::Call(draft) | Conclusion::Draft(draft) => self.act(draft).await,
+            Conclusion::Plan(prospect) => self.planned(prospect).await,
+            Conclusion::Incomplete(lack) => self.lacking(&lack),
+            Conclusion::Ask(question) => self.ask(question).await,
+            Conclusion::Decline(decision) => self.nothing(decision.confidence),
         }
     }
 
     /// Goes on with a tool that somebody chose.
     async fn choose(&mut self, position: usize, others: Vec<usize>) -> Box<RawValue> {
         match self.decide(Some(position)).await {
-            Outcome::Call(mut draft) | Outcome::Draft(mut draft) => {
+            Conclusion::Call(mut draft) | Conclusion::Draft(mut draft) => {
                 draft.others = others.into_iter().filter(|other| *other != position).collect();
                 self.act(draft).await
             }
-            Outcome::Plan(_) | Outcome::Incomplete(_) | Outcome::Ask(_) | Outcome::Decline(_) => {
+            Conclusion::Plan(_) | Conclusion::Incomplete(_) | Conclusion::Ask(_) | Conclusion::Decline(_) => {
                 unreachable!("a chosen tool is drafted")
             }
         }
     }
 
     /// Decides what the words become, for a chosen tool or for the one that they mean.
-    async fn decide(&mut self, tool: Option<usize>) -> Outcome {
+    async fn decide(&mut self, tool: Option<usize>) -> Conclusion {
         let given = self.input.arguments.as_deref().and_then(|it| serde_json::from_str(it.get()).ok());
         let given: Map<String, Value> = given.unwrap_or_default();
         let previous = self.input.previous_result.as_deref().map(|text| {
@@ -238,7 +238,7 @@ impl RouteCall {
         });
         let splitting = self.input.splitting;
         let asked =
-            decide::Asked { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
+            decide::Goal { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
         let Decided { outcome, adviser } =
             self.reception.hub.decide(&self.snapshot, &self.wanted(), asked).await;
         self.adviser = adviser;
@@ -271,8 +271,8 @@ impl RouteCall {
 
     /// Asks which tool is meant, in the way that the client understands. Who was asked once by a form is not asked so
     /// again.
-    async fn ask(&mut self, question: Question) -> Box<RawValue> {
-        let Question { text, step, decision, confidence, .. } = question;
+    async fn ask(&mut self, question: Ambiguity) -> Box<RawValue> {
+        let Ambiguity { text, step, decision, confidence, .. } = question;
         let offered = self.offered(&decision);
         if self.input.mode == Mode::DryRun || step.is_some() {
             return self.question(&text, &offered, None, confidence);

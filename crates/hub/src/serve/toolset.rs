@@ -369,11 +369,18 @@ struct Change {
     new: Vec<Arc<str>>,
 }
 
+/// What a conversation hears.
+struct Message<'a> {
+    words: &'a str,
+    /// The tools that a search found for it.
+    found: &'a [Arc<str>],
+}
+
 /// Takes a message in; returns what changed.
 async fn hear(
     request: &Request,
+    Message { words, found }: Message<'_>,
     (snapshot, supply): (&Arc<Snapshot>, &Supply),
-    (message, found): (&str, &[Arc<str>]),
     conversation: &Conversation,
 ) -> Option<Change> {
     let hub = &request.reception.hub;
@@ -381,7 +388,7 @@ async fn hear(
         View::Surface { servers, .. } => servers.as_slice(),
         View::Transparent { .. } => &[],
     };
-    let wanted = Wanted { servers, conversation: Some(&conversation.key), ..Wanted::plain(message) };
+    let wanted = Wanted { servers, conversation: Some(&conversation.key), ..Wanted::plain(words) };
     let mut heard = hub.hear(snapshot, supply, &wanted).await;
     if !found.is_empty() {
         heard.bound = found.to_vec();
@@ -436,7 +443,9 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
     }
     let conversation = Conversation::of(&request, session);
     let query = arguments.text("query").unwrap_or_default();
-    let why = hear(&request, of, (&query, &names), &conversation).await.map(|change| change.why);
+    let why = hear(&request, Message { words: &query, found: &names }, of, &conversation)
+        .await
+        .map(|change| change.why);
     let how = match names.as_slice() {
         [] => String::new(),
         names => {
@@ -458,7 +467,8 @@ async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
         || session.is_some_and(|handle| route::is_waiting(&request, &handle));
     let mut line = String::new();
     if let Some(conversation) = conversation.filter(|_| !goes_on && !task.trim().is_empty())
-        && let Some(Change { why, new }) = hear(&request, of, (&task, &[]), &conversation).await
+        && let Some(Change { why, new }) =
+            hear(&request, Message { words: &task, found: &[] }, of, &conversation).await
     {
         let new: Vec<&str> = new.iter().map(|name| &**name).collect();
         let how = match new.as_slice() {

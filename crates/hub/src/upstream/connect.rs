@@ -27,8 +27,7 @@ pub(crate) async fn open(
         Transport::Stdio { command, args, env, cwd } => {
             let launch = Launch { command, args, env, cwd: cwd.as_deref() };
             let log = Log::open(log_path(&around.logs, server), env.values().cloned());
-            stdio::connect(server, bounds, &around.nursery, (&launch, log), around.audience.clone())
-                .map_err(|err| not_started(err.to_string()))
+            stdio::connect(server, bounds, around, &launch, log).map_err(|err| not_started(err.to_string()))
         }
         Transport::Http { .. } => {
             let wire = Wire::Http(HttpWire::new(endpoint(server, config, around)?));

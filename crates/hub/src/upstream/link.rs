@@ -158,7 +158,7 @@ impl Link {
         let raw_params = raw(&params);
         let line = request_line(&Id::number(id), method, Some(&raw_params));
         let outcome = tokio::select! {
-            outcome = self.exchange(id, (method, &params), line, answer) => outcome,
+            outcome = self.exchange(Outgoing { line, id: Some(id) }, method, &params, answer) => outcome,
             spent = patience.ends() => Err(self.late(method, limit, spent)),
         };
         in_flight.answered = !matches!(outcome, Err(Failure::Late { .. }));
@@ -175,9 +175,9 @@ impl Link {
 
     async fn exchange(
         self: &Arc<Self>,
-        id: u64,
-        (method, params): (&str, &Fields),
-        line: String,
+        outgoing: Outgoing,
+        method: &str,
+        params: &Fields,
         mut answer: oneshot::Receiver<Result<Box<RawValue>, Failure>>,
     ) -> Result<Box<RawValue>, Failure> {
         let dropped = || {
@@ -186,20 +186,20 @@ impl Link {
         match &self.wire {
             Wire::Lines(lines) => {
                 // A queue that nobody empties any more belongs to a link that is about to close, which answers.
-                let _ = lines.send(Outgoing { line, id: Some(id) }).await;
+                let _ = lines.send(outgoing).await;
                 answer.await.unwrap_or_else(|_| Err(dropped()))
             }
             Wire::Http(http) => tokio::select! {
                 biased;
                 answered = &mut answer => answered.unwrap_or_else(|_| Err(dropped())),
-                posted = http.post(self, line, Some((method, params)), Some(id)) => match (posted, answer.try_recv()) {
+                posted = http.post(self, outgoing.line, Some((method, params)), outgoing.id) => match (posted, answer.try_recv()) {
                     (_, Ok(answered)) => answered,
                     (Err(failure), _) => Err(failure),
                     (Ok(()), Err(_)) => Err(self.closed_failure("it ended its reply without an answer".into(), Sent::Perhaps)),
                 },
             },
             Wire::Sse(sse) => {
-                sse.post(self, line).await?;
+                sse.post(self, outgoing.line).await?;
                 answer.await.unwrap_or_else(|_| Err(dropped()))
             }
             Wire::Builtin(_) => unreachable!("answered in `request`"),

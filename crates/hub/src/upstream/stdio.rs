@@ -9,10 +9,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::Audience;
+use super::Surroundings;
 use super::link::{Link, Outgoing, Wire};
 use crate::frame::{Bounds, Frames};
-use crate::process::{Child, Error, Launch, Log, Nursery};
+use crate::process::{Child, Error, Launch, Log};
 
 /// Lines that may wait for a server that does not read; then callers wait, within their time limit.
 const QUEUE: usize = 256;
@@ -23,27 +23,35 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 pub(crate) fn connect(
     server: &Arc<str>,
     bounds: Bounds,
-    nursery: &Nursery,
-    (launch, log): (&Launch<'_>, Log),
-    audience: Audience,
+    around: &Surroundings,
+    launch: &Launch<'_>,
+    log: Log,
 ) -> Result<(Arc<Link>, JoinHandle<()>), Error> {
-    let mut child = nursery.spawn(launch)?;
+    let mut child = around.nursery.spawn(launch)?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         unreachable!("all three streams are piped");
     };
     let (lines, queue) = mpsc::channel(QUEUE);
-    let link = Arc::new(Link::new(Arc::clone(server), bounds, Wire::Lines(lines), audience));
-    let tending = tokio::spawn(tend(Arc::clone(&link), child, (stdin, queue), stdout, log.copy(stderr)));
+    let link = Arc::new(Link::new(Arc::clone(server), bounds, Wire::Lines(lines), around.audience.clone()));
+    let tending =
+        tokio::spawn(tend(Arc::clone(&link), child, Pipes { stdin, queue, stdout }, log.copy(stderr)));
     Ok((link, tending))
+}
+
+/// What is written to a child and read from it.
+struct Pipes {
+    stdin: ChildStdin,
+    /// The lines to write.
+    queue: mpsc::Receiver<Outgoing>,
+    stdout: ChildStdout,
 }
 
 async fn tend(
     link: Arc<Link>,
     mut child: Child,
-    (stdin, queue): (ChildStdin, mpsc::Receiver<Outgoing>),
-    stdout: ChildStdout,
+    Pipes { stdin, queue, stdout }: Pipes,
     logging: impl Future<Output = ()>,
 ) {
     let mut reading = std::pin::pin!(read(&link, stdout));

@@ -9,12 +9,13 @@ use crate::{Findings, clean, file, tree};
 const MOST_LINES: usize = 600;
 
 /// Public names that two product modules may share, and why.
-const SHARED_NAMES: [(&str, &str); 6] = [
+const SHARED_NAMES: [(&str, &str); 7] = [
     ("Error", "each module has its own"),
     ("Policy", "`config::Policy` is what was written, `policy::Policy` what watches over calls"),
     ("Store", "`config::Store` is what was written, `store::Store` the database"),
     ("Toolset", "`config::Toolset` is what was written, `session::Toolset` what a conversation has"),
     ("Bounds", "`catalog::Bounds` limits what a server offers, `frame::Bounds` one message"),
+    ("Next", "`decide::Next` and `run::Next` are what each state machine wants next"),
     ("Client", "`caller::Client` is connected now, `clients::Client` is a program with a settings file"),
 ];
 
@@ -73,7 +74,9 @@ fn empty_names(files: &[File]) -> Findings {
 
 fn defined_twice(files: &[File]) -> Findings {
     let is_product = |path: &str| {
-        ["core", "hub", "packs", "cli"].iter().any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
+        ["core", "hub", "packs", "eval", "cli"]
+            .iter()
+            .any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
     };
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|file| is_product(&file.path)) {
