@@ -1,5 +1,4 @@
-//! Puts the files of the metadata library and of the lexicon into the program, so that adding a file is all
-//! it takes.
+//! Puts the files of the metadata library into the program, so that adding a file is all it takes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,7 +10,6 @@ use std::path::Path;
 
 fn main() {
     embed("../../library", "library.rs");
-    embed("data/lexicon", "lexicon.rs");
 }
 
 /// Writes a list of the name and text of every file in a folder.

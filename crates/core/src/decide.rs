@@ -16,10 +16,9 @@ use serde_json::{Map, Value};
 use crate::catalog::Catalog;
 use crate::fill::{Advice, Argument, Consultation, Filling, Missing, Now, Settled, Wish, fill};
 use crate::index::Index;
-use crate::lexicon::Reading;
 use crate::plan::{Choice, Plan, Splitting};
 use crate::route::{Candidate, Decision, Intent, Verdict};
-use crate::task::{Clause, clauses, stand_ins};
+use crate::task::{Clause, clauses, refers_back};
 use crate::thresholds::thresholds;
 use crate::tool::{Tool, clean};
 
@@ -212,6 +211,8 @@ pub struct Decide<'a> {
     advice: BTreeMap<usize, Advice>,
 }
 
+/// Words of a task that are looked at one by one.
+const MOST_WORDS: usize = 1000;
 /// Characters of an earlier result that may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
 
@@ -283,8 +284,7 @@ impl<'a> Decide<'a> {
     /// Returns the words to rank: with the beginning of an earlier result where the task refers to it.
     fn routed(&self) -> String {
         let task = self.goal.task;
-        let refers = || !stand_ins(task, Reading::of(task).language).is_empty();
-        match self.goal.previous.filter(|_| refers()) {
+        match self.goal.previous.filter(|_| refers_back(task, MOST_WORDS)) {
             Some(previous) => {
                 let text = previous.as_str().map_or_else(|| previous.to_string(), str::to_owned);
                 format!("{task} {}", text.chars().take(PREVIOUS_CHARS).collect::<String>())

@@ -9,11 +9,15 @@ mod bound; //   which end of a range a field takes
 mod compile; // a schema becomes fields
 mod need; //    what is needed beside what is required
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::text::terms;
+use crate::text::{terms, with_terms};
 use crate::tool::json::{Members, nesting};
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 use crate::tool::{Tool, clean};
 
@@ -105,12 +109,9 @@ pub struct Missing {
 const MAX_NESTING: usize = 100;
 const MAX_TOOL_TERMS: usize = 80;
 /// The last words of the names of fields that take time zones, as terms.
-const ZONES: [&str; 4] = ["timezone", "timezon", "zone", "tz"];
+static ZONES: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.zones));
 /// The last words of the names of fields that take paths, as terms.
-const PLACES: [&str; 9] =
-    ["path", "file", "filename", "filepath", "dir", "directori", "directory", "folder", "destin"];
-/// Words in the names of fields that say where something new goes.
-const RESULTS: [&str; 6] = ["output", "out", "destination", "dest", "target", "save"];
+static PLACES: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.places));
 /// Characters of a description that are shown.
 const MAX_SHOWN: usize = 500;
 /// Schemas inside schemas whose values are gathered.
@@ -301,17 +302,17 @@ impl Field {
 
     /// Whether it takes a path, by its name.
     pub(crate) fn is_for_paths(&self) -> bool {
-        PLACES.contains(&self.head())
+        PLACES.contains(self.head())
     }
 
     /// Whether it says where something new goes or what it becomes, by its name.
     pub(crate) fn is_for_results(&self) -> bool {
-        words(self.name()).any(|word| RESULTS.contains(&word.to_lowercase().as_str()))
+        words(self.name()).any(|word| vocabulary().parameters.results.contains(&word.to_lowercase()))
     }
 
     /// Whether it takes a time zone, by its name.
     pub(crate) fn is_for_zones(&self) -> bool {
-        ZONES.contains(&self.head())
+        ZONES.contains(self.head())
     }
 
     /// Whether it takes time zones by their names alone, as its description says.

@@ -1,90 +1,25 @@
 //! What words mean in many languages: which action a verb asks for, which English word a noun stands for.
 //!
-//! The words are data (`data/lexicon`, `data/categories.json`). A request is read once into a
+//! The words are data (`language/data`, `data/categories.json`). A request is read once into a
 //! [`Reading`]; everything after it works with English.
 
 mod category;
 mod format;
-mod language;
 mod reading;
 mod related;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use serde::{Deserialize, Serialize};
+use crate::language::{self, Words};
+use crate::text::is_unparted;
 
-use crate::text::{fold, is_unparted};
-
+pub(crate) use crate::language::folded;
+pub use crate::language::{Action, Language};
 pub use category::{Categories, Noun};
 pub(crate) use format::{file_format, split_ending};
-pub use language::Language;
 pub use reading::{Reading, Word};
 pub use related::Related;
-
-/// What a request asks to be done, or what a tool does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Action {
-    /// Finds things by what they contain.
-    Search,
-    /// Shows many things.
-    List,
-    /// Shows one known thing.
-    Read,
-    /// Makes something new.
-    Create,
-    /// Changes something.
-    Update,
-    /// Removes something.
-    Delete,
-    /// Runs something.
-    Execute,
-    /// Sends something to somebody.
-    Send,
-    /// Puts something elsewhere.
-    Move,
-    /// Makes a second one.
-    Copy,
-    /// Turns something into another form.
-    Convert,
-    /// Works something out.
-    Compute,
-    /// Shows how things differ.
-    Compare,
-    /// Watches how something is doing.
-    Monitor,
-    /// No known verb.
-    Unknown,
-}
-
-impl Action {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::List => "list",
-            Self::Read => "read",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Execute => "execute",
-            Self::Send => "send",
-            Self::Move => "move",
-            Self::Copy => "copy",
-            Self::Convert => "convert",
-            Self::Compute => "compute",
-            Self::Compare => "compare",
-            Self::Monitor => "monitor",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Whether it leaves the world as it was.
-    pub fn only_reads(self) -> bool {
-        matches!(self, Self::Search | Self::List | Self::Read | Self::Compute | Self::Compare | Self::Monitor)
-    }
-}
 
 /// Every word that is known, of all languages.
 #[derive(Debug)]
@@ -115,21 +50,6 @@ impl Meaning {
     }
 }
 
-/// One file of the lexicon.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    language: Language,
-    actions: HashMap<Action, Vec<String>>,
-    words: HashMap<String, String>,
-    stop: Vec<String>,
-}
-
-/// Each file of `data/lexicon`: its name and text.
-mod files {
-    include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
-}
-
 /// A beginning shorter than this fits too many words.
 const MIN_BEGINNING: usize = 2;
 /// Bytes of the longest beginning.
@@ -146,9 +66,8 @@ impl Lexicon {
                 unparted: HashMap::new(),
                 stops: HashMap::new(),
             };
-            for (name, text) in files::FILES {
-                let file = serde_json::from_str(text);
-                lexicon.add(file.unwrap_or_else(|err| panic!("a test reads every file; {name}: {err}")));
+            for words in language::all() {
+                lexicon.add(words);
             }
             for phrases in lexicon.unparted.values_mut() {
                 phrases.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
@@ -157,18 +76,18 @@ impl Lexicon {
         })
     }
 
-    fn add(&mut self, file: File) {
-        let language = file.language;
-        for (action, phrases) in file.actions {
+    fn add(&mut self, words: &Words) {
+        let language = words.language;
+        for (action, phrases) in &words.verbs {
             for phrase in phrases {
-                self.add_word(&phrase, Meaning { language, action: Some(action), english: None });
+                self.add_word(phrase, Meaning { language, action: Some(*action), english: None });
             }
         }
-        for (word, english) in file.words {
-            self.add_word(&word, Meaning { language, action: None, english: Some(english.into()) });
+        for (word, english) in &words.glosses {
+            self.add_word(word, Meaning { language, action: None, english: Some(english.as_str().into()) });
         }
-        for stop in file.stop {
-            let languages = self.stops.entry(folded(&stop).into()).or_default();
+        for stop in &words.stop_words {
+            let languages = self.stops.entry(folded(stop).into()).or_default();
             if !languages.contains(&language) {
                 languages.push(language);
             }
@@ -244,11 +163,6 @@ impl Lexicon {
 fn ends(word: &str) -> impl Iterator<Item = usize> {
     let inner = word.char_indices().map(|(at, _)| at).skip(MIN_BEGINNING);
     inner.chain([word.len()]).take_while(|end| *end <= MAX_BEGINNING)
-}
-
-/// The form in which words of the lexicon and of requests are compared.
-pub(crate) fn folded(text: &str) -> String {
-    fold(text).to_lowercase()
 }
 
 #[cfg(test)]

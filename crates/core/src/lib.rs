@@ -3,6 +3,7 @@
 //! Data flows down this list. A module may use the modules above it, never below.
 
 pub mod thresholds; // every number that decides
+pub mod language; // the words of human languages, one file each
 pub mod tool; //     one tool, and the name it goes by
 pub mod text; //     words and terms, as they are compared
 pub mod form; //     a tool's input schema, as fields to fill in

@@ -10,6 +10,7 @@ pub(crate) mod json;
 mod listed;
 mod parameter;
 pub(crate) mod purpose;
+pub(crate) mod vocabulary;
 pub(crate) mod words;
 
 use std::sync::Arc;

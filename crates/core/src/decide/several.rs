@@ -8,7 +8,7 @@ use super::{Ambiguity, Conclusion, Decide, Lack, Next, Prospect, normalised};
 use crate::fill::{self, Argument, Filling, Form, Source, Wish};
 use crate::plan::{self, Choice, Duty, Input, Plan, Step};
 use crate::route::{Candidate, Decision, Intent, Verdict};
-use crate::task::{Clause, Each, StandIn, stand_ins};
+use crate::task::{Clause, Each, StandIn, names_one, stand_ins};
 use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool};
 
@@ -213,10 +213,8 @@ fn said(clause: &Clause) -> String {
 /// Returns the names of the steps that speak of one thing of several: the latest, the first.
 fn single(steps: &[Assigned<'_>], plan: &Plan) -> Vec<String> {
     let is_one = |clause: &Clause| {
-        const ONE: [&str; 6] = ["latest", "newest", "recent", "last", "first", "oldest"];
-        let is_said = clause.words.split_whitespace().any(|word| ONE.contains(&word.to_lowercase().as_str()));
         let picks = stand_ins(&clause.words, clause.language);
-        is_said || picks.contains(&StandIn::First) || picks.contains(&StandIn::Last)
+        names_one(&clause.words) || picks.contains(&StandIn::First) || picks.contains(&StandIn::Last)
     };
     let steps = steps.iter().zip(plan.steps());
     let steps = steps.filter(|(it, _)| it.clause.each.is_none() && is_one(&it.clause));

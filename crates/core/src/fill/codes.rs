@@ -1,15 +1,17 @@
 //! What everybody knows and schemas ask for: codes of languages, currencies and countries, where cities lie, and
 //! which time they keep.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use serde::Deserialize;
 
 use super::request::ParsedRequest;
 use super::token::Token;
 use crate::form::Field;
+use crate::text::with_terms;
+use crate::tool::vocabulary::vocabulary;
 
 /// Names of the world, folded, with what they are written as.
 #[derive(Deserialize)]
@@ -40,6 +42,16 @@ impl World {
 /// A value that a name stands for, and the tokens of the name.
 type Known = (String, Range<usize>);
 
+/// Words in the names of fields that take codes of languages, as terms.
+static LANGUAGES: LazyLock<HashSet<String>> =
+    LazyLock::new(|| with_terms(&vocabulary().parameters.languages));
+/// Words in the names of fields that take codes of currencies, as terms.
+static CURRENCIES: LazyLock<HashSet<String>> =
+    LazyLock::new(|| with_terms(&vocabulary().parameters.currencies));
+/// Words in the names of fields that take codes of countries, as terms.
+static COUNTRIES: LazyLock<HashSet<String>> =
+    LazyLock::new(|| with_terms(&vocabulary().parameters.countries));
+
 /// Finds names in a request that a field wants in another form: as codes, or with their state or country.
 pub(super) fn known(field: &Field, request: &ParsedRequest<'_>) -> impl Iterator<Item = Known> {
     codes(field, &request.tokens).into_iter().chain(places(field, request))
@@ -47,12 +59,12 @@ pub(super) fn known(field: &Field, request: &ParsedRequest<'_>) -> impl Iterator
 
 fn codes(field: &Field, tokens: &[Token]) -> Vec<Known> {
     let world = World::builtin();
-    let is_named = |names: &[&str]| field.name_terms.iter().any(|name| names.contains(&name.as_str()));
-    let table = if is_named(&["languag", "lang", "local", "locale"]) {
+    let is_named = |names: &HashSet<String>| field.name_terms.iter().any(|name| names.contains(name));
+    let table = if is_named(&LANGUAGES) {
         &world.languages
-    } else if is_named(&["currenc", "currency", "convert", "curr"]) {
+    } else if is_named(&CURRENCIES) {
         &world.currencies
-    } else if is_named(&["countri", "country", "region", "market"]) {
+    } else if is_named(&COUNTRIES) {
         &world.countries
     } else {
         return Vec::new();

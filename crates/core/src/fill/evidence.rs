@@ -5,9 +5,8 @@ use super::candidate::{Candidate, Origin, Similarity};
 use super::request::{ParsedRequest, Role};
 use super::token::Token;
 use crate::form::{Field, Form};
+use crate::text::is_file_ending;
 use crate::tool::purpose::is_identity;
-
-const MAX_EXTENSION: usize = 5;
 
 /// Says how plainly a request says a value of a field.
 pub(super) fn evidence(
@@ -90,10 +89,7 @@ pub(super) fn is_path(text: &str) -> bool {
         return false;
     }
     let has_extension = text.rsplit_once('.').is_some_and(|(stem, extension)| {
-        stem.ends_with(|it: char| it.is_alphanumeric() || "_-)".contains(it))
-            && (1..=MAX_EXTENSION).contains(&extension.len())
-            && extension.chars().all(|it| it.is_ascii_alphanumeric())
-            && extension.contains(|it: char| it.is_ascii_alphabetic())
+        stem.ends_with(|it: char| it.is_alphanumeric() || "_-)".contains(it)) && is_file_ending(extension)
     });
     has_extension || is_rooted(text)
 }

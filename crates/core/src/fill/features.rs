@@ -6,13 +6,17 @@ mod extent; //  how much of the text it takes
 mod context; // the words around it
 mod range; //   whether it is a bound of a range
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::candidate::{Candidate, Origin, Similarity};
 use super::request::{ParsedRequest, Role};
 use crate::form::{Field, Form, Kind};
+use crate::language::WordSet;
+use crate::text::with_terms;
+use crate::tool::vocabulary::vocabulary;
 use names::{few, kind, length_of_request, origin, share, similarity};
 
 /// The features of one value: as numbers, and with their names where somebody wants to know them.
@@ -61,40 +65,11 @@ pub(super) struct Extractor<'a> {
 }
 
 /// Words that turn a meaning around.
-const NEGATIONS: [&str; 28] = [
-    "not",
-    "no",
-    "don't",
-    "dont",
-    "without",
-    "w/o",
-    "never",
-    "skip",
-    "exclude",
-    "excluding",
-    "disable",
-    "off",
-    "isn't",
-    "doesn't",
-    "nicht",
-    "kein",
-    "keine",
-    "ohne",
-    "sans",
-    "pas",
-    "sin",
-    "sem",
-    "senza",
-    "zonder",
-    "без",
-    "bez",
-    "except",
-    "leave",
-];
+static NEGATIONS: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.negations));
+/// Words of flags that do not tell what is switched, as terms.
+static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.flags));
 /// Tokens before a word in which it can be turned around.
 const NEAR: usize = 4;
-/// Words in the names of flags that say nothing about what is switched, as terms.
-const FLAG_WORDS: [&str; 9] = ["is", "has", "includ", "enabl", "should", "use", "only", "allow", "with"];
 
 impl<'a> Extractor<'a> {
     pub(super) fn new(form: &'a Form, field: &'a Field, request: &'a ParsedRequest<'a>) -> Self {
@@ -168,12 +143,12 @@ impl<'a> Extractor<'a> {
             candidate.value.as_bool().or_else(|| candidate.value.as_str()?.to_lowercase().parse().ok());
         let value = if is_yes == Some(true) { "yes" } else { "no" };
         let request = self.request;
-        let is_negation = |at: usize| NEGATIONS.contains(&request.tokens[at].lower.as_str());
+        let is_negation = |at: usize| NEGATIONS.has(&request.tokens[at].lower);
         let place = |term: &String| {
             let own = request.tokens.iter().position(|it| it.term == *term);
             own.or_else(|| request.english.iter().position(|it| it == term))
         };
-        let names = self.field.name_terms.iter().filter(|it| !FLAG_WORDS.contains(&it.as_str()));
+        let names = self.field.name_terms.iter().filter(|it| !FLAGS.contains(*it));
         let hits: Vec<usize> = names.clone().filter_map(place).collect();
         let negated = hits
             .iter()

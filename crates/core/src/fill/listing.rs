@@ -1,6 +1,7 @@
 //! Values that stand beside the one that a field got: `Tokyo and London`, for a tool that takes one place.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -9,6 +10,8 @@ use super::candidate::{Candidate, Origin, candidates};
 use super::request::{self, ParsedRequest, Role};
 use super::sources::Wish;
 use crate::form::{Field, Form};
+use crate::language::WordSet;
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 
 /// Every value that a request lists for a parameter that takes one.
@@ -21,13 +24,9 @@ pub struct Series {
 }
 
 /// Words before the last of several things that are all meant.
-const AND: [&str; 15] =
-    ["and", "&", "+", "und", "et", "y", "e", "en", "и", "i", "ve", "、", "，", "と", "和"];
+static AND: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.and));
 /// Words before the two ends of a range.
-const BETWEEN: [&str; 12] =
-    ["between", "from", "zwischen", "von", "entre", "de", "desde", "tra", "fra", "tussen", "między", "между"];
-/// Words of descriptions that say that a text holds several values.
-const SEVERAL: [&str; 7] = ["comma", "commas", "separated", "multiple", "several", "list", "lists"];
+static BETWEEN: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.range_starts));
 /// Tokens of a name at most.
 const MAX_NAME: usize = 3;
 
@@ -66,7 +65,8 @@ fn takes_one(form: &Form, field: &Field) -> bool {
     let is_plain = field.path.len() == 1 && !field.is_list && !field.is_flag() && field.choices.is_empty();
     let name = words(field.parameter()).last().unwrap_or_default().to_lowercase();
     let is_plural = name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us");
-    let says_several = words(&field.description).any(|it| SEVERAL.contains(&it.to_lowercase().as_str()));
+    let says_several =
+        words(&field.description).any(|it| vocabulary().descriptions.several.contains(&it.to_lowercase()));
     // One of a pair has its own of two values: `url1` and `url2`, `start_date` and `end_date`.
     let kind = |it: &Field| it.head().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let is_other = |it: &&Field| it.path != field.path && form.repeated_by(it).is_none();
@@ -133,10 +133,11 @@ fn bare(request: &ParsedRequest<'_>, list: &[Range<usize>]) -> Option<Vec<Range<
     };
     let is_joined = list.iter().zip(&items).skip(1).all(is_repeated);
     let last = list.last().and_then(|item| word(item.start.checked_sub(1)))?;
+    let is_and = matches!(last, "&" | "+" | "、" | "，") || AND.has(last);
     // `between blocks 7 and 9`
-    let is_range = (1..=2)
-        .any(|back| word(items[0].start.checked_sub(back)).is_some_and(|word| BETWEEN.contains(&word)));
-    (is_joined && AND.contains(&last) && !is_range).then_some(items)
+    let is_range =
+        (1..=2).any(|back| word(items[0].start.checked_sub(back)).is_some_and(|word| BETWEEN.has(word)));
+    (is_joined && is_and && !is_range).then_some(items)
 }
 
 #[cfg(test)]

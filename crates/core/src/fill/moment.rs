@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan};
-use serde::Deserialize;
 
 use super::quantity::{self, Quantity, Unit, quantity};
 use super::sources::Now;
 use super::token::Token;
+use crate::language::{self, WordSet};
 use crate::text::fold;
 
 /// A date, a time or both, in a text.
@@ -23,8 +23,6 @@ pub(super) struct Moment {
     pub(super) last: Option<Date>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Calendar {
     months: HashMap<String, i8>,
     weekdays: HashMap<String, i8>,
@@ -34,24 +32,42 @@ struct Calendar {
     this: Vec<String>,
     ago: Vec<String>,
     parts: HashMap<String, (i8, i8)>,
+    within: WordSet,
+    before: WordSet,
+    ambiguous: WordSet,
+    of: WordSet,
+    between: WordSet,
+    at: WordSet,
+    clock: WordSet,
 }
 
 impl Calendar {
     fn builtin() -> &'static Self {
         static BUILTIN: OnceLock<Calendar> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let raw: Self = serde_json::from_str(include_str!("../../data/calendar.json"))
-                .expect("a test reads the words of the calendar");
-            let list = |words: Vec<String>| words.iter().map(|word| fold(word).to_lowercase()).collect();
+            let list = |of: fn(&language::Calendar) -> &Vec<String>| {
+                language::all()
+                    .iter()
+                    .flat_map(|it| of(&it.calendar))
+                    .map(|it| fold(it).to_lowercase())
+                    .collect()
+            };
             Self {
-                months: quantity::folded(raw.months),
-                weekdays: quantity::folded(raw.weekdays),
-                days: quantity::folded(raw.days),
-                next: list(raw.next),
-                last: list(raw.last),
-                this: list(raw.this),
-                ago: list(raw.ago),
-                parts: quantity::folded(raw.parts),
+                months: quantity::folded(|it| &it.calendar.months),
+                weekdays: quantity::folded(|it| &it.calendar.weekdays),
+                days: quantity::folded(|it| &it.calendar.days),
+                next: list(|it| &it.next),
+                last: list(|it| &it.last),
+                this: list(|it| &it.this),
+                ago: list(|it| &it.ago),
+                parts: quantity::folded(|it| &it.calendar.parts),
+                within: WordSet::of(|it| &it.calendar.within),
+                before: WordSet::of(|it| &it.calendar.before),
+                ambiguous: WordSet::of(|it| &it.calendar.ambiguous),
+                of: WordSet::of(|it| &it.calendar.of),
+                between: WordSet::of(|it| &it.calendar.between),
+                at: WordSet::of(|it| &it.calendar.at),
+                clock: WordSet::of(|it| &it.calendar.clock),
             }
         })
     }
@@ -133,10 +149,7 @@ fn share_years(tokens: &[Token], found: &mut [Moment]) {
 /// Joins a date and a time that stand together, as in `tomorrow at 9`.
 fn joined(tokens: &[Token], a: &Moment, b: &Moment) -> Option<Moment> {
     let between = tokens.get(a.tokens.end..b.tokens.start)?;
-    let is_joint = |token: &Token| {
-        ["at", "on", "um", "a", "as", "las", "alle", "om", "o", ",", "the", "в"]
-            .contains(&token.lower.as_str())
-    };
+    let is_joint = |token: &Token| token.lower == "," || Calendar::builtin().between.has(&token.lower);
     let whole = a.tokens.start..b.tokens.end;
     (between.len() <= 2 && between.iter().all(is_joint)).then_some(())?;
     match (a.date, a.time, b.date, b.time) {
@@ -218,8 +231,8 @@ fn relative(tokens: &[Token], today: Date) -> Option<Moment> {
         }
     }
     let (skip, sign) = match word(0) {
-        "in" | "dans" | "en" | "em" | "tra" | "over" | "через" => (1, 1.0),
-        "vor" | "hace" | "ha" => (1, -1.0),
+        word if calendar.within.has(word) => (1, 1.0),
+        word if calendar.before.has(word) => (1, -1.0),
         _ => (0, -1.0),
     };
     let count = tokens.get(skip..).and_then(quantity)?;
@@ -306,7 +319,7 @@ fn weekday(tokens: &[Token], today: Date) -> Option<Moment> {
         Some((*calendar.weekdays.get(&joined)?, count))
     })?;
     // `sun`, `sat` and `wed` are words of their own as well.
-    let is_short = matches!(word(at), "sun" | "sat" | "wed" | "mon" | "fri");
+    let is_short = calendar.ambiguous.has(word(at));
     if is_short && before.is_none() && quantity(tokens.get(at + 1..)?).is_none() {
         return None;
     }
@@ -331,7 +344,7 @@ fn month(tokens: &[Token], today: Date) -> Option<Moment> {
         let is_day = word(at).len() <= 4 && !digits.is_empty();
         digits.parse::<i8>().ok().filter(|it| is_day && (1..=31).contains(it))
     };
-    let skip = |at: usize| at + usize::from(["de", "of", "di", ",", "del"].contains(&word(at)));
+    let skip = |at: usize| at + usize::from(word(at) == "," || calendar.of.has(word(at)));
     let year = |at: usize| word(at).parse::<i16>().ok().filter(|it| (1000..=2999).contains(it));
     let (month, day, mut end) = if let Some(month) = calendar.months.get(word(0)) {
         match day(1) {
@@ -380,9 +393,9 @@ fn clock(tokens: &[Token], before: Option<&str>) -> Option<Moment> {
         (half, 1)
     };
     let (hour, minute, second, is_full) = parts_of_clock(digits)?;
-    let is_named = matches!(word(1), "o'clock" | "oclock" | "uhr");
+    let is_named = Calendar::builtin().clock.has(word(1));
     taken += usize::from(is_named);
-    let is_after = matches!(before, Some("at" | "um" | "à" | "las" | "alle"));
+    let is_after = before.is_some_and(|word| Calendar::builtin().at.has(word));
     if !(is_full || !half.is_empty() || is_named || is_after) || word(1) == "%" {
         return None;
     }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
-
 use super::token::Token;
+pub(super) use crate::language::Unit;
+use crate::language::{self, WordSet};
 use crate::text::fold;
 
 /// A number in a text.
@@ -31,20 +31,6 @@ pub(super) enum Notation {
     Money,
 }
 
-/// A unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Unit {
-    Millisecond,
-    Second,
-    Minute,
-    Hour,
-    Day,
-    Week,
-    Month,
-    Year,
-}
-
 impl Unit {
     pub(super) fn seconds(self) -> f64 {
         match self {
@@ -65,32 +51,40 @@ impl Unit {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Words {
     units: HashMap<String, Unit>,
     numbers: HashMap<String, f64>,
     scales: HashMap<String, f64>,
     ordinals: HashMap<String, f64>,
+    bare_scales: WordSet,
+    ordinal_endings: WordSet,
+    percent: WordSet,
 }
 
 impl Words {
     fn builtin() -> &'static Self {
         static BUILTIN: OnceLock<Words> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let mut words: Self = serde_json::from_str(include_str!("../../data/quantities.json"))
-                .expect("a test reads the words of numbers");
-            words.units = folded(words.units);
-            words.numbers = folded(words.numbers);
-            words.scales = folded(words.scales);
-            words
+            let named = |(unit, words): (&Unit, &'static Vec<String>)| {
+                words.iter().map(|word| (fold(word).to_lowercase(), *unit)).collect::<Vec<_>>()
+            };
+            Self {
+                units: language::all().iter().flat_map(|it| &it.calendar.units).flat_map(named).collect(),
+                numbers: folded(|it| &it.numbers.words),
+                scales: folded(|it| &it.numbers.scales),
+                ordinals: folded(|it| &it.numbers.ordinals),
+                bare_scales: WordSet::of(|it| &it.numbers.bare_scales),
+                ordinal_endings: WordSet::of(|it| &it.numbers.ordinal_endings),
+                percent: WordSet::of(|it| &it.numbers.percent),
+            }
         })
     }
 }
 
-/// Brings words into the form in which tokens are compared.
-pub(super) fn folded<T>(words: HashMap<String, T>) -> HashMap<String, T> {
-    words.into_iter().map(|(word, value)| (fold(&word).to_lowercase(), value)).collect()
+/// Gathers words of all languages, in the form in which tokens are compared.
+pub(super) fn folded<T: Copy>(of: fn(&language::Words) -> &HashMap<String, T>) -> HashMap<String, T> {
+    let words = language::all().iter().flat_map(of);
+    words.map(|(word, value)| (fold(word).to_lowercase(), *value)).collect()
 }
 
 /// Reads a number that begins at the first token.
@@ -113,7 +107,7 @@ pub(super) fn quantity(tokens: &[Token]) -> Option<Quantity> {
         found.unit = Some(unit);
         word.clone_into(&mut found.suffix);
     }
-    if matches!(next(found.tokens), Some("percent" | "prozent" | "percentage")) {
+    if next(found.tokens).is_some_and(|word| Words::builtin().percent.has(word)) {
         found.notation = Notation::Percent;
     }
     Some(found)
@@ -140,7 +134,7 @@ fn digits(word: &str) -> Option<Quantity> {
     match suffix {
         "" => {}
         "%" => notation = Notation::Percent,
-        "st" | "nd" | "rd" | "th" => notation = Notation::Ordinal,
+        ending if Words::builtin().ordinal_endings.has(ending) => notation = Notation::Ordinal,
         "k" => value *= 1e3,
         "m" | "mio" | "mm" if notation == Notation::Money => value *= 1e6,
         "bn" | "b" if notation == Notation::Money => value *= 1e9,
@@ -200,7 +194,7 @@ fn spoken(tokens: &[Token]) -> Option<Quantity> {
             part = Some(part.unwrap_or(0.0) + value);
         } else if let Some(scale) = words.scales.get(word) {
             let is_bare = part.is_none() && at == 0;
-            if is_bare && !["hundred", "thousand", "dozen", "million"].contains(&word) {
+            if is_bare && !words.bare_scales.has(word) {
                 break;
             }
             if *scale >= 1000.0 {

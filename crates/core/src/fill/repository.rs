@@ -4,6 +4,7 @@
 //! leaves no choice.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use serde_json::json;
 
@@ -11,17 +12,13 @@ use super::argument::{Evidence, Source};
 use super::assignment::{Assigned, Assignment};
 use super::request::{ParsedRequest, Role};
 use crate::form::{Field, Form, Kind};
+use crate::language::WordSet;
 use crate::lexicon::{Language, Lexicon};
+use crate::tool::vocabulary::{Set, vocabulary};
 use crate::tool::words::words;
 
-/// Words in the names of fields that take who owns something.
-const OWNERS: [&str; 8] =
-    ["owner", "org", "organization", "organisation", "namespace", "workspace", "username", "user"];
-/// Words in the names of fields that take what is owned.
-const OWNED: [&str; 4] = ["repo", "repository", "reponame", "project"];
 /// Words before a repository.
-const BEFORE: [&str; 14] =
-    ["in", "of", "for", "on", "at", "repo", "repository", "project", "the", "von", "de", "du", "del", "di"];
+static BEFORE: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.prepositions.repository));
 /// Parts of the names of hosts whose addresses begin with owner and name.
 const HOSTS: [&str; 4] = ["github", "gitlab", "bitbucket", "codeberg"];
 
@@ -38,7 +35,7 @@ pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
         (0..request.tokens.len()).filter_map(|at| Some((at, owner_and_name(request, at)?))).collect();
     let is_announced = |at: usize| {
         let before = request.tokens[..at].iter().rev().find(|token| !token.is_mark);
-        before.is_some_and(|token| BEFORE.contains(&token.lower.as_str()))
+        before.is_some_and(|token| BEFORE.has(&token.lower))
     };
     // A path or a branch looks the same, so of several the place in the sentence decides.
     let mut announced = pairs.iter().filter(|(at, _)| is_announced(*at));
@@ -59,8 +56,8 @@ pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
 
 /// Returns the fields of an owner and of what is owned, where a form has one of each.
 fn fields(form: &Form) -> Option<[usize; 2]> {
-    let has = |field: &Field, known: &[&str]| {
-        words(field.name()).any(|word| known.contains(&word.to_lowercase().as_str()))
+    let has = |field: &Field, known: &Set| {
+        words(field.name()).any(|word| known.contains(&word.to_lowercase()))
     };
     let is_text = |field: &Field| field.kind == Kind::Text && !field.is_list && field.choices.is_empty();
     let only = |is: &dyn Fn(&Field) -> bool| {
@@ -68,8 +65,9 @@ fn fields(form: &Form) -> Option<[usize; 2]> {
         let (at, _) = found.next()?;
         found.next().is_none().then_some(at)
     };
-    let owner = only(&|field| has(field, &OWNERS))?;
-    let owned = only(&|field| has(field, &OWNED) && !has(field, &OWNERS))?;
+    let (owners, owned) = (&vocabulary().parameters.owners, &vocabulary().parameters.owned);
+    let owner = only(&|field| has(field, owners))?;
+    let owned = only(&|field| has(field, owned) && !has(field, owners))?;
     Some([owner, owned])
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -10,8 +11,9 @@ use super::quantity::{Quantity, quantity};
 use super::sources::Now;
 use super::token::{Span, Token, tokens};
 use crate::form::Bound;
+use crate::language::WordSet;
 use crate::lexicon::{Action, Language, Lexicon, Reading, Related};
-use crate::text::terms;
+use crate::text::{QUOTES, terms};
 
 /// A request, parsed for filling in.
 pub(super) struct ParsedRequest<'a> {
@@ -55,35 +57,14 @@ pub(super) enum Stance {
 }
 
 /// Words that ask for something where a sentence begins with them or has them.
-const ASKING: [&str; 22] = [
-    "please",
-    "pls",
-    "plz",
-    "could",
-    "can",
-    "would",
-    "will",
-    "bitte",
-    "könntest",
-    "kannst",
-    "puedes",
-    "podrías",
-    "por",
-    "peux",
-    "pourrais",
-    "pouvez",
-    "puoi",
-    "potresti",
-    "pode",
-    "poderia",
-    "kun",
-    "пожалуйста",
-];
+static ASKING: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.requests));
+/// Words that part the items of lists.
+static AND: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.and));
+static OR: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.or));
 
 /// Words before where something goes, and before where it comes from.
-const TO: [&str; 12] =
-    ["to", "into", "onto", "as", "nach", "zu", "vers", "hacia", "para", "verso", "в", "到"];
-const FROM: [&str; 9] = ["from", "von", "aus", "depuis", "desde", "da", "из", "с", "从"];
+static TO: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.prepositions.to));
+static FROM: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.prepositions.from));
 
 /// What a token does in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,8 +157,8 @@ impl<'a> ParsedRequest<'a> {
         // A quotation mark may stand between.
         let word = self.tokens[..at].iter().rev().find(|token| !token.is_mark)?;
         match word.lower.as_str() {
-            word if TO.contains(&word) => Some(Bound::Upper),
-            word if FROM.contains(&word) => Some(Bound::Lower),
+            word if TO.has(word) => Some(Bound::Upper),
+            word if FROM.has(word) => Some(Bound::Lower),
             _ => None,
         }
     }
@@ -186,7 +167,7 @@ impl<'a> ParsedRequest<'a> {
     pub(super) fn denies(&self, bound: Bound, tokens: &Range<usize>) -> bool {
         let before = self.bound_before(tokens.start);
         let behind = self.tokens[tokens.end..].iter().find(|token| !token.is_mark);
-        let goes_on = behind.is_some_and(|token| TO.contains(&token.lower.as_str()));
+        let goes_on = behind.is_some_and(|token| TO.has(&token.lower));
         match bound {
             Bound::Lower => before == Some(Bound::Upper),
             Bound::Upper => before == Some(Bound::Lower) || before.is_none() && goes_on,
@@ -317,11 +298,10 @@ pub(super) fn may_list(text: &str) -> bool {
 
 /// What parts the items of lists: commas, `and`, or both.
 fn partings(tokens: &[Token]) -> Vec<Range<usize>> {
-    const PARTING: [&str; 21] = [
-        ",", ";", "and", "or", "&", "+", "und", "oder", "et", "ou", "y", "e", "o", "en", "и", "i", "ve",
-        "、", "，", "と", "和",
-    ];
-    let is_one = |at: &usize| PARTING.contains(&tokens[*at].lower.as_str());
+    let is_one = |at: &usize| {
+        let word = tokens[*at].lower.as_str();
+        matches!(word, "," | ";" | "&" | "+" | "、" | "，") || AND.has(word) || OR.has(word)
+    };
     let mut partings: Vec<Range<usize>> = Vec::new();
     for at in (0..tokens.len()).filter(is_one) {
         match partings.last_mut() {
@@ -359,9 +339,7 @@ fn stances(tokens: &[Token], roles: &[Role]) -> Vec<Stance> {
             let own = &tokens[sentence(at)];
             let is_question = own.iter().any(|it| it.is_mark && matches!(it.lower.as_str(), "?" | "？"));
             let opens = own.iter().position(|it| !it.is_mark).map(|it| roles[starts[at] + it]);
-            is_question
-                || opens == Some(Role::Verb)
-                || own.iter().any(|it| ASKING.contains(&it.lower.as_str()))
+            is_question || opens == Some(Role::Verb) || own.iter().any(|it| ASKING.has(&it.lower))
         })
         .collect();
     let stance = |at: usize| match (asks.iter().position(|it| *it), asks.iter().rposition(|it| *it)) {
@@ -400,23 +378,15 @@ fn quantities(tokens: &[Token]) -> Vec<(usize, Quantity)> {
 
 /// Finds what stands between quotation marks.
 fn quoted(text: &str, tokens: &[Token]) -> Vec<Span> {
-    const PAIRS: [(&str, &str); 10] = [
-        ("\"", "\""),
-        ("'", "'"),
-        ("“", "”"),
-        ("‘", "’"),
-        ("«", "»"),
-        ("„", "“"),
-        ("`", "`"),
-        ("「", "」"),
-        ("『", "』"),
-        ("”", "”"),
-    ];
+    const SINGLE: [(&str, &str); 3] = [("'", "'"), ("‘", "’"), ("”", "”")];
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let closing =
-            PAIRS.iter().find(|(open, _)| tokens[at].is_mark && tokens[at].lower == *open).map(|it| it.1);
+        let closing = QUOTES
+            .iter()
+            .chain(&SINGLE)
+            .find(|(open, _)| tokens[at].is_mark && tokens[at].lower == *open)
+            .map(|it| it.1);
         let end = closing.and_then(|close| {
             (at + 1..tokens.len()).find(|it| tokens[*it].is_mark && text[tokens[*it].at.clone()] == *close)
         });

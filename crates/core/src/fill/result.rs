@@ -1,10 +1,14 @@
 //! The value of an earlier result that fits a field: by name, by what it is, by its form.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::form::{Field, Form, Format, Kind, is_email, is_uri};
-use crate::text::terms;
+use crate::text::{terms, with_terms};
+use crate::tool::vocabulary::vocabulary;
 
 /// Which of several equal things is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,7 +203,7 @@ fn name_fit(field: &Field, path: &[&str]) -> f64 {
     let by_name = 2.0 * shared as f64 / (had.len() + wanted.len()).max(1) as f64;
     // `id` of an issue is what `issue_id` asks for, and `name` of a city is what `city` asks for.
     let above: Vec<String> = path[..path.len() - 1].iter().flat_map(|name| terms(name, 4)).collect();
-    let is_identity = ["id", "name", "title", "number", "path", "key", "slug", "url"].contains(&own);
+    let is_identity = vocabulary().parameters.naming.contains(own);
     let by_place = if above.iter().any(|term| wanted.contains(term)) && is_identity { 0.7 } else { 0.0 };
     let described = had.iter().filter(|term| field.description_terms.contains(term)).count();
     let by_words = 0.4 * described as f64 / had.len().max(1) as f64;
@@ -207,15 +211,17 @@ fn name_fit(field: &Field, path: &[&str]) -> f64 {
     if fit > 0.0 { fit } else { -1.0 }
 }
 
+/// Words in the names of fields that take a path, as terms.
+static PATHS: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.paths));
+
 /// How well a value without a name fits: its form has to speak for it.
 fn bare_fit(field: &Field, value: &Value) -> f64 {
     let Value::String(text) = value else { return 0.3 };
     let is_path = text.contains('/') || text.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 4);
-    let wants = |names: &[&str]| names.iter().any(|name| field.name_terms.iter().any(|it| it == name));
     match field.format {
         Some(Format::Uri) if is_uri(text) => 0.9,
         Some(Format::Email) if is_email(text) => 0.9,
-        _ if is_path && wants(&["path", "file", "filenam", "filepath"]) => 0.6,
+        _ if is_path && field.name_terms.iter().any(|name| PATHS.contains(name)) => 0.6,
         _ => 0.0,
     }
 }

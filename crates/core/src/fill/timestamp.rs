@@ -1,12 +1,21 @@
 //! Moments in the form that a schema wants them in.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use jiff::civil::{Date, Time};
 
 use super::moment::Moment;
 use super::sources::Now;
 use crate::form::{Field, Format};
+use crate::text::with_terms;
+use crate::tool::vocabulary::vocabulary;
+
+/// Words in the names of fields that take the last of several days, as terms.
+static ENDS: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.ends));
+/// Words in the names of fields that take a date or a time, as terms.
+static DATED: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.dated));
 
 /// Writes a moment in the form that a field wants; `None` when it lacks what the form needs.
 pub(super) fn timestamp(moment: &Moment, field: &Field, now: Now) -> Option<String> {
@@ -15,10 +24,7 @@ pub(super) fn timestamp(moment: &Moment, field: &Field, now: Now) -> Option<Stri
 
 /// Writes a moment as the schema or the description of a field says.
 fn formatted(moment: &Moment, field: &Field, now: Now) -> Option<String> {
-    let is_end = field
-        .name_terms
-        .iter()
-        .any(|name| ["end", "to", "until", "befor", "before", "checkout", "max"].contains(&name.as_str()));
+    let is_end = field.name_terms.iter().any(|name| ENDS.contains(name));
     let date = moment.last.filter(|_| is_end).or(moment.date);
     if let Some(pattern) = pattern(&field.description) {
         return patterned(pattern, date, moment.time, now);
@@ -47,28 +53,8 @@ fn formatted(moment: &Moment, field: &Field, now: Now) -> Option<String> {
 
 /// Writes a moment for a field whose name alone speaks of time.
 fn unformatted(moment: &Moment, field: &Field) -> Option<String> {
-    const NAMES: [&str; 18] = [
-        "date",
-        "time",
-        "day",
-        "since",
-        "until",
-        "after",
-        "befor",
-        "before",
-        "start",
-        "end",
-        "from",
-        "to",
-        "checkin",
-        "checkout",
-        "when",
-        "deadlin",
-        "due",
-        "timestamp",
-    ];
     let is_dated =
-        field.format.is_none() && field.name_terms.iter().any(|name| NAMES.contains(&name.as_str()));
+        field.format.is_none() && field.name_terms.iter().any(|name| DATED.contains(name));
     is_dated.then_some(())?;
     match (moment.date, moment.time.map(clock)) {
         (Some(date), Some(clock)) => Some(format!("{date}T{clock}:00")),

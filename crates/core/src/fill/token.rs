@@ -1,7 +1,9 @@
 //! A text parted into tokens: words, numbers, names, addresses, marks.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use crate::language::WordSet;
 use crate::text::{each_term, fold, is_unparted};
 
 /// A piece of a text.
@@ -27,16 +29,13 @@ pub(super) struct Span {
     pub(super) bytes: Range<usize>,
 }
 
-/// What stands between the ends of a range.
-const BETWEEN: [&str; 31] = [
-    "to", "through", "thru", "till", "until", "and", "-", "–", "—", "..", "...", "bis", "und", "tot", "en",
-    "à", "et", "a", "al", "hasta", "y", "até", "e", "fino", "do", "до", "по", "и", "到", "至", "から",
-];
+/// Words between the ends of a range.
+static BETWEEN: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.range_joins));
 
 impl Token {
     /// Whether it may stand between the ends of a range.
     pub(super) fn is_between(&self) -> bool {
-        BETWEEN.contains(&self.lower.as_str())
+        matches!(self.lower.as_str(), "-" | "–" | "—" | ".." | "...") || BETWEEN.has(&self.lower)
     }
 }
 

@@ -1,6 +1,11 @@
 //! Which end of a range or of a way a field takes: `min_price`, `end_date`, `destination`.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::{Field, Form};
+use crate::text::with_terms;
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 
 /// One of the two ends of a range.
@@ -13,22 +18,16 @@ pub(crate) enum Bound {
 }
 
 /// Words in the names of fields that take the lower bound, as terms.
-const LOWER: [&str; 18] = [
-    "min", "minimum", "from", "start", "begin", "since", "after", "lower", "low", "first", "origin", "sourc",
-    "old", "depart", "departur", "checkin", "offset", "input",
-];
+static LOWER: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.low));
 /// Words in the names of fields that take the upper bound, as terms.
-const UPPER: [&str; 18] = [
-    "max", "maximum", "to", "end", "until", "till", "befor", "upper", "high", "last", "destin", "target",
-    "new", "return", "arriv", "checkout", "finish", "output",
-];
+static UPPER: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.high));
 
 impl Bound {
     /// Returns the bound that a field of this name takes.
     pub(super) fn of(name: &str, name_terms: &[String]) -> Option<Self> {
         // Terms leave out small words such as `from`, which matter most here.
         let small: Vec<String> = words(name).map(str::to_lowercase).collect();
-        let has = |bounds: &[&str]| name_terms.iter().chain(&small).any(|it| bounds.contains(&it.as_str()));
+        let has = |bounds: &HashSet<String>| name_terms.iter().chain(&small).any(|it| bounds.contains(it));
         match (has(&LOWER), has(&UPPER)) {
             (true, false) => Some(Self::Lower),
             (false, true) => Some(Self::Upper),
@@ -41,7 +40,7 @@ impl Form {
     /// Returns the bound that a field takes if another field takes the other bound of the same range.
     pub(crate) fn paired_bound(&self, field: &Field) -> Option<Bound> {
         let bound = field.bound?;
-        let is_bound = |name: &str| LOWER.contains(&name) || UPPER.contains(&name);
+        let is_bound = |name: &str| LOWER.contains(name) || UPPER.contains(name);
         let rest = |field: &Field| -> Vec<String> {
             field.name_terms.iter().filter(|name| !is_bound(name)).cloned().collect()
         };

@@ -6,6 +6,7 @@ use super::bound::Bound;
 use super::example::examples;
 use super::{Field, Format, Kind, check};
 use crate::text::{each_term, terms};
+use crate::tool::vocabulary::vocabulary;
 
 /// Fields that are looked at; a form with more of them is not filled from words.
 const MAX_FIELDS: usize = 160;
@@ -216,8 +217,7 @@ fn implied_format(name: &str, description: &str, kind: Kind) -> Option<Format> {
     if kind != Kind::Text {
         return None;
     }
-    let is_date_in_words = has("date")
-        && ["since", "until", "after", "before", "start", "end", "from", "to"].contains(&name.as_str());
+    let is_date_in_words = has("date") && vocabulary().parameters.days.contains(&name);
     if is_date_in_words && !has("time") {
         return Some(Format::Date);
     }

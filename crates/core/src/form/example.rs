@@ -1,5 +1,7 @@
 //! The values that a description gives as examples.
 
+use crate::tool::vocabulary::vocabulary;
+
 /// Examples of a description that are compared.
 const MAX_EXAMPLES: usize = 12;
 
@@ -24,8 +26,8 @@ pub(super) fn examples(description: &str) -> Vec<String> {
             found.extend(items.into_iter().take(MAX_EXAMPLES).map(str::to_owned));
         }
     }
-    for lead in ["e.g.", "e.g", "such as", "for example", "eg:", "Options:", "options:", "one of", "either"] {
-        let Some((_, rest)) = description.split_once(lead) else { continue };
+    for lead in &vocabulary().descriptions.examples {
+        let Some((_, rest)) = description.split_once(lead.as_str()) else { continue };
         let end = rest.find([')', '.', ';', '\n']).unwrap_or(rest.len());
         let pieces = parted(&rest[..end]);
         for piece in pieces.flat_map(|it| it.split(" or ")).flat_map(|it| it.split(" and ")) {

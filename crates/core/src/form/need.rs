@@ -3,11 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Field, Form, check};
-
-/// Words after which a description says when a field is needed.
-const NEEDED: [&str; 4] = ["required for", "required if", "required when", "required unless"];
-/// Words that say that another field is not there.
-const ABSENT: [&str; 6] = ["not provided", "not given", "not specified", "not set", "omitted", "missing"];
+use crate::tool::vocabulary::{Descriptions, vocabulary};
 
 impl Form {
     /// Returns the fields that are needed beside the ones of these names and must still be found, as far as the
@@ -37,11 +33,12 @@ impl Form {
             known.iter().filter(|(name, _)| self.of_parameter(name).any(|it| !it.choices.is_empty()));
         let chosen: Vec<String> =
             chosen.filter_map(|(_, value)| value.as_str()).map(str::to_lowercase).collect();
-        NEEDED.iter().any(|lead| {
-            let Some((_, rest)) = description.split_once(lead) else { return false };
+        let Descriptions { needed, absent, .. } = &vocabulary().descriptions;
+        needed.iter().any(|lead| {
+            let Some((_, rest)) = description.split_once(lead.as_str()) else { return false };
             let rest = &rest[..rest.find([')', '.', ';', '\n']).unwrap_or(rest.len())];
             let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
-            if *lead != "required unless" && !ABSENT.iter().any(|it| rest.contains(it)) {
+            if lead != "required unless" && !absent.iter().any(|it| rest.contains(it.as_str())) {
                 return words.any(|word| chosen.iter().any(|it| it == word));
             }
             let others: Vec<&str> = words.filter(|word| self.has(word)).collect();

@@ -33,7 +33,7 @@ fn destroys(call: &str) -> bool {
     let call = call.to_lowercase();
     let (owner, function) = call.rsplit_once('.').unwrap_or(("", &call));
     let owner = owner.rsplit('.').next().unwrap_or_default();
-    let is_file_call = matches!(function, "remove" | "rm" | "clear" | "delete" | "truncate" | "unlink");
+    let is_file_call = lists.file_calls.contains(function);
     lists.code_calls.contains(function) || (is_file_call && lists.code_owners.contains(owner))
         // The strongest word needs no owner, but as a method of anything it is everyday: `map.delete(key)`.
         || (owner.is_empty() && function.starts_with("delete") && function.len() > "delete".len())

@@ -104,10 +104,9 @@ fn replaces(beside: Beside, names: &[String], text: &str) -> bool {
 
 /// A list of what is to go, under a name that says so.
 fn deletions(key: &str, names: &[String]) -> Option<String> {
-    let is_named = |name: &String| {
-        matches!(name.as_str(), "delete" | "deletes" | "deletions" | "drop" | "purge" | "destroy" | "erase")
-    };
-    let says_otherwise = names.iter().any(|name| Lists::builtin().not_flags.contains(name));
+    let lists = Lists::builtin();
+    let is_named = |name: &String| lists.deletion_keys.contains(name);
+    let says_otherwise = names.iter().any(|name| lists.not_flags.contains(name));
     let is_first_or_last = names.first().is_some_and(is_named) || names.last().is_some_and(is_named);
     (is_first_or_last && !says_otherwise).then(|| format!("`{key}`"))
 }

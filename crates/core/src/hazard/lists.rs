@@ -58,6 +58,8 @@ pub(super) struct Lists {
     pub(super) writing: Set,
     /// Verbs and modes that leave what is there.
     pub(super) adding: Set,
+    /// Beginnings of words with which a description speaks of what is there.
+    pub(super) existing: Vec<String>,
     /// Words of a switch that says whether what is there may be lost.
     pub(super) overwriting: Set,
     /// Switches, as one word, with which nothing that is there is lost.
@@ -81,10 +83,13 @@ pub(super) struct Lists {
     pub(super) interpreters: Set,
     /// Programs that change nothing, whatever their switches.
     pub(super) readers: Set,
+    /// Names of arguments that list what is to go.
+    pub(super) deletion_keys: Set,
     /// Functions that destroy.
     pub(super) code_calls: Set,
-    /// Modules whose `remove`, `rm` and `clear` destroy.
+    /// Modules whose functions of `file_calls` destroy.
     pub(super) code_owners: Set,
+    pub(super) file_calls: Set,
 }
 
 impl Lists {

@@ -124,8 +124,9 @@ fn tells_of_adding(tool: &Tool) -> bool {
     let adds = said
         .next()
         .is_some_and(|first| Lists::builtin().adding.contains(first.strip_suffix('s').unwrap_or(&first)));
-    let is_old =
-        |word: &String| ["overwrit", "replac", "updat", "exist"].iter().any(|it| word.starts_with(it));
+    let is_old = |word: &String| {
+        Lists::builtin().existing.iter().any(|beginning| word.starts_with(beginning.as_str()))
+    };
     adds && !said.any(|word| is_old(&word))
 }
 

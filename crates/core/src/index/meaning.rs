@@ -5,6 +5,7 @@ use crate::embed::{Embedding, Error, Packed, Vectors};
 use crate::metadata::Knowledge;
 use crate::text::{sentences, without_folders};
 use crate::tool::Tool;
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 
 /// What the tools of a catalog and their phrasings mean.
@@ -121,7 +122,7 @@ pub fn spoken(task: &str) -> String {
 /// Returns the text by which the encoder knows a tool. Training uses the same form.
 pub fn tool_text(tool: &Tool) -> String {
     let server: Vec<String> = lower(tool.server.rsplit('/').next().unwrap_or_default())
-        .filter(|word| !["mcp", "server", "servers", "api", "the"].contains(&word.as_str()))
+        .filter(|word| !vocabulary().servers.unspoken.contains(word))
         .collect();
     let head: Vec<String> = server.into_iter().chain(lower(&tool.name)).collect();
     let names = tool.parameters.iter().take(MAX_PARAMETERS);
@@ -152,8 +153,6 @@ const MAX_PARAMETERS: usize = 12;
 const LEAD_CHARS: usize = 300;
 /// A heading this early is a part of the sentence.
 const MIN_LEAD: usize = 20;
-const HEADINGS: [&str; 9] =
-    ["Args", "Arguments", "Parameters", "Params", "Returns", "Return", "Example", "Examples", "Usage"];
 
 fn lower(identifier: &str) -> impl Iterator<Item = String> {
     words(identifier).map(str::to_lowercase)
@@ -164,9 +163,11 @@ fn lead(description: &str) -> String {
     let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
     let heading = line.match_indices(':').find_map(|(colon, _)| {
         let before = line[..colon].trim_end();
-        let start = HEADINGS
+        let start = vocabulary()
+            .descriptions
+            .headings
             .iter()
-            .filter(|heading| before.ends_with(**heading))
+            .filter(|heading| before.ends_with(heading.as_str()))
             .map(|heading| before.len() - heading.len());
         let is_whole = |start: &usize| !line[..*start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         start.filter(is_whole).find(|start| line[..*start].chars().count() >= MIN_LEAD)

@@ -5,6 +5,7 @@ use crate::lexicon::{Categories, Lexicon};
 use crate::metadata::Knowledge;
 use crate::text::terms;
 use crate::thresholds::thresholds;
+use crate::tool::vocabulary::vocabulary;
 
 /// What the servers of a catalog are called.
 #[derive(Clone, Debug, Default)]
@@ -23,10 +24,6 @@ struct Server {
 
 /// From here on a name says nothing about which tool is meant.
 const MANY_TOOLS: usize = 8;
-/// Words around a product's name in the name of a server.
-const NOISE: [&str; 12] = [
-    "mcp", "server", "api", "tool", "tools", "hub", "official", "remote", "local", "client", "service", "my",
-];
 
 impl Names {
     /// Reads the names of every server of a catalog.
@@ -97,7 +94,7 @@ fn spellings(name: &str) -> Vec<Vec<String>> {
 }
 
 fn is_noise(term: &str) -> bool {
-    NOISE.contains(&term) || term.bytes().all(|byte| byte.is_ascii_digit())
+    vocabulary().servers.noise.contains(term) || term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn sureness(name: &[String]) -> f32 {

@@ -2,6 +2,7 @@
 
 use crate::lexicon::{Action, Categories, Lexicon};
 use crate::text::sentences;
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 use crate::tool::{Effect, Tool};
 
@@ -37,13 +38,9 @@ pub(super) fn action(tool: &Tool) -> Action {
 /// Infers what a tool acts on: the nouns of its name.
 pub(super) fn targets(tool: &Tool) -> Vec<String> {
     let lexicon = Lexicon::builtin();
-    let small =
-        ["by", "for", "from", "to", "in", "of", "with", "and", "or", "on", "at", "a", "an", "the", "all"];
+    let small = &vocabulary().names.small;
     let nouns = words(&tool.name).map(str::to_lowercase).filter(|word| {
-        word.len() > 1
-            && !small.contains(&word.as_str())
-            && lexicon.verb(word).is_none()
-            && *word != *tool.server
+        word.len() > 1 && !small.contains(word) && lexicon.verb(word).is_none() && *word != *tool.server
     });
     nouns.take(3).map(|noun| if is_plural(&noun) { noun } else { plural(&noun) }).collect()
 }

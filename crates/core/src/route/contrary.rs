@@ -1,13 +1,16 @@
 //! What the names of a tool and its server say that a request contradicts: what makes PDF files does not make a
 //! `report.docx`, and what writes Word documents does not write a `report.txt`.
 
+use std::sync::LazyLock;
+
+use crate::language::WordSet;
 use crate::lexicon::{file_format, split_ending};
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 use crate::tool::{Effect, Tool};
 
 /// Words before what something becomes.
-const INTO: [&str; 12] =
-    ["to", "into", "as", "nach", "zu", "als", "vers", "en", "hacia", "para", "verso", "в"];
+static INTO: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.prepositions.into));
 /// Words that may stand between, such as an article.
 const BETWEEN: usize = 2;
 
@@ -32,7 +35,7 @@ impl Formats {
             .split_whitespace()
             .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/' && c != '.'))
             .collect();
-        let is_into = |word: &str| INTO.contains(&word.to_lowercase().as_str());
+        let is_into = |word: &str| INTO.has(&word.to_lowercase());
         let behind = |at: usize| {
             said[at + 1..]
                 .iter()
@@ -81,11 +84,10 @@ fn ending(word: &str) -> Option<&str> {
 /// Returns the format that a tool makes, where its name says so, as `convert_to_pdf` does.
 fn made(tool: &str) -> Option<&'static str> {
     let named: Vec<String> = words(tool).map(str::to_lowercase).collect();
-    named.windows(2).filter(|pair| is_way(&pair[0])).find_map(|pair| file_format(&pair[1]))
-}
-
-fn is_way(word: &str) -> bool {
-    ["to", "2", "into", "as"].contains(&word)
+    named
+        .windows(2)
+        .filter(|pair| vocabulary().names.into.contains(&pair[0]))
+        .find_map(|pair| file_format(&pair[1]))
 }
 
 #[cfg(test)]

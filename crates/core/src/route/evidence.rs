@@ -1,6 +1,6 @@
 //! What kinds of values a request holds, and what kinds a tool needs.
 
-use crate::text::{SOME_FOLDER, paths, without_folders};
+use crate::text::{SOME_FOLDER, is_file_ending, paths, without_folders};
 use crate::tool::{Parameter, Tool};
 
 /// A kind of value that is recognised by its form.
@@ -109,12 +109,7 @@ fn is_domain(word: &str) -> bool {
 fn is_path(word: &str) -> bool {
     let has_slash = word.starts_with(['/', '~']) || word.starts_with("./") || word.matches('/').count() > 1;
     let extension = word.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, end)| end);
-    let has_extension = extension.is_some_and(|end| {
-        (1..=5).contains(&end.len())
-            && end.chars().all(|c| c.is_ascii_alphanumeric())
-            && end.chars().any(|c| c.is_ascii_alphabetic())
-    });
-    has_slash || has_extension || word.contains('\\')
+    has_slash || extension.is_some_and(is_file_ending) || word.contains('\\')
 }
 
 fn needs(parameter: &Parameter) -> Option<Kind> {

@@ -1,7 +1,11 @@
 //! What a request asks for, as far as its words tell.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use serde::Serialize;
 
+use crate::language::{self, WordSet};
 use crate::lexicon::{Action, Categories, Language, Reading, Word};
 use crate::thresholds::thresholds;
 
@@ -45,7 +49,14 @@ pub(crate) struct Clues {
 const MAX_KEYWORDS: usize = 24;
 
 /// Verbs that say little: a later one tells what is wanted.
-const WEAK: [&str; 10] = ["do", "get", "make", "need", "want", "have", "set", "new", "look", "can"];
+static WEAK: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.intent.weak_verbs));
+/// Words that ask for more than an ordinary change, without the ending of adverbs.
+static FORCING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let words = language::all().iter().flat_map(|it| &it.intent.forcing);
+    words.map(|word| without_ly(word)).collect()
+});
+/// Words such as `something` or `it`.
+static VAGUE: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.intent.vague));
 
 impl Intent {
     /// Reads what a request asks for.
@@ -76,8 +87,8 @@ impl Intent {
         let mut keywords: Vec<String> = Vec::new();
         for (at, word) in words.iter().enumerate() {
             let english = word.english.as_deref().unwrap_or(&word.text);
-            clues.removes |= word.action == Some(Action::Delete) || is_forcing(english);
-            if is_stand_in(english) {
+            clues.removes |= word.action == Some(Action::Delete) || FORCING.contains(without_ly(english));
+            if VAGUE.has(english) {
                 clues.stand_ins += 1;
                 continue;
             }
@@ -130,60 +141,12 @@ fn noun(english: &str) -> Option<crate::lexicon::Noun> {
 /// The first verb decides, unless it says little and another follows.
 fn action(words: &[Word]) -> Action {
     let verbs = || words.iter().filter_map(|word| word.action.map(|action| (word, action)));
-    let strong = verbs().find(|(word, _)| !WEAK.contains(&word.text.as_str()));
+    let strong = verbs().find(|(word, _)| !WEAK.has(&word.text));
     strong.or_else(|| verbs().next()).map_or(Action::Unknown, |(_, action)| action)
 }
 
-/// Whether a word asks for more than an ordinary change.
-fn is_forcing(word: &str) -> bool {
-    let word = word.strip_suffix("ly").unwrap_or(word);
-    matches!(
-        word,
-        "force"
-            | "forced"
-            | "forcing"
-            | "forceful"
-            | "forcib"
-            | "overwrite"
-            | "overwriting"
-            | "clobber"
-            | "override"
-            | "permanent"
-            | "irrevocab"
-            | "reset"
-            | "resetting"
-            | "revert"
-            | "undo"
-            | "rollback"
-            | "rewrite"
-            | "abandon"
-    )
-}
-
-fn is_stand_in(word: &str) -> bool {
-    matches!(
-        word,
-        "something"
-            | "anything"
-            | "everything"
-            | "thing"
-            | "things"
-            | "stuff"
-            | "it"
-            | "that"
-            | "this"
-            | "them"
-            | "those"
-            | "these"
-            | "one"
-            | "ones"
-            | "whatever"
-            | "somewhere"
-            | "someone"
-            | "somebody"
-            | "him"
-            | "her"
-    )
+fn without_ly(word: &str) -> &str {
+    word.strip_suffix("ly").unwrap_or(word)
 }
 
 fn confidence(action: Action, clues: Clues) -> f64 {

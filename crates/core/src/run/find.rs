@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::fill::{Discovery, Form, from_result, is_of_type};
 use crate::plan::{Sought, Which};
 use crate::tool::purpose::is_content;
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
 
 /// How deep a result is looked into.
@@ -20,7 +21,7 @@ pub(super) fn find(result: &Value, sought: &Sought, which: Which) -> Option<Valu
 
 /// Whether a parameter takes an identifier, as its name says.
 fn is_id(parameter: &str) -> bool {
-    words(parameter).last().is_some_and(|last| ["id", "ids", "uuid"].contains(&last.to_lowercase().as_str()))
+    words(parameter).last().is_some_and(|last| vocabulary().parameters.ids.contains(&last.to_lowercase()))
 }
 
 /// Whether a value can be an identifier, or a list of them: a sentence about a thing is none.
@@ -57,23 +58,20 @@ fn found(result: &Value, sought: &Sought, which: Which) -> Option<Value> {
     }
 }
 
-/// What a thing is called, most telling first.
-const CALLED: [&str; 8] =
-    ["title", "subject", "name", "summary", "message", "headline", "description", "text"];
 /// Characters of a title.
 const TITLE: usize = 120;
 
 /// Finds what can be the title of something new: what the thing found is called, in one line.
 fn title(result: &Value, sought: &Sought, which: Which) -> Option<Value> {
     let last = words(&sought.parameter).last().map(str::to_lowercase)?;
-    if !["title", "subject", "summary", "headline", "name"].contains(&last.as_str()) {
+    if !vocabulary().parameters.titles.contains(&last) {
         return None;
     }
-    let called = |key: &&str| {
-        let found = gather(result, &[(*key).to_owned()], Grade::Same, &sought.schema);
+    let called = |key: &String| {
+        let found = gather(result, std::slice::from_ref(key), Grade::Same, &sought.schema);
         pick(found, if which == Which::All { Which::First } else { which })
     };
-    let found = CALLED.iter().find_map(called)?;
+    let found = vocabulary().parameters.called.iter().find_map(called)?;
     let line = found.as_str()?.lines().next()?.chars().take(TITLE).collect::<String>();
     Some(Value::from(line))
 }
@@ -104,7 +102,7 @@ fn unwrapped(result: &Value) -> &Value {
 /// Finds the name of a revision in a text, which is known by its form.
 fn hash(result: &Value, sought: &Sought) -> Option<Value> {
     let last = words(&sought.parameter).last().map(str::to_lowercase)?;
-    let is_sought = ["revision", "sha", "commit", "hash", "ref"].contains(&last.as_str());
+    let is_sought = vocabulary().parameters.revisions.contains(&last);
     let text = result.as_str().filter(|_| is_sought)?;
     let is_hash = |word: &&str| {
         (7..=40).contains(&word.len())

@@ -4,13 +4,18 @@
 //! only where what stands on both sides of it is a request of its own.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::joint::{Joint, Joints};
 use super::piece::{Piece, pieces};
+use crate::language::WordSet;
 use crate::lexicon::{Language, Reading, folded};
 use crate::text::terms;
+
+/// Words before where something is.
+static PLACES: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.prepositions.place));
 
 /// One request of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -491,8 +496,7 @@ impl Cutter<'_> {
     fn is_repeated(&self, body: &Range<usize>, listed: &Range<usize>) -> bool {
         let action =
             Reading::of_part(self.text(body), self.language).words.iter().find_map(|word| word.action);
-        let is_placed =
-            self.words(listed).iter().any(|word| matches!(*word, "in" | "from" | "on" | "of" | "with"));
+        let is_placed = self.words(listed).iter().any(|word| PLACES.has(word));
         action.is_some_and(|action| !action.only_reads()) && is_placed
     }
 
@@ -557,11 +561,11 @@ fn is_word(text: &str) -> bool {
     text.chars().count() > 1 && text.chars().all(char::is_alphabetic)
 }
 
-/// Whether an English verb is not a command: `running`, `created`.
+/// Whether a verb is not a command: `running`, `created`.
 fn is_inflected(word: &str, language: Language) -> bool {
-    language == Language::En
-        && (word.ends_with("ing") || word.ends_with("ed") && !matches!(word, "embed" | "feed" | "need"))
-        && !matches!(word, "bring" | "ping")
+    let clauses = &language.words().clauses;
+    clauses.inflections.iter().any(|ending| word.ends_with(ending.as_str()))
+        && !clauses.uninflected.iter().any(|known| known == word)
 }
 
 /// Reads `Paris, Rome and Oslo` as the things it names.

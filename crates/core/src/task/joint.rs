@@ -1,14 +1,13 @@
 //! The words that join the parts of a task, in many languages.
 //!
-//! They are data (`data/joints.json`): what joins requests, what only leads over to one, what begins to tell what
+//! They are data (`language/data`): what joins requests, what only leads over to one, what begins to tell what
 //! something says, and what stands for something found before.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
-
-use crate::lexicon::{Language, folded};
+use crate::language::{self, Language, VerbPlace, Words};
+use crate::lexicon::folded;
 
 /// How one part of a task follows another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +31,7 @@ pub(super) enum Joint {
 }
 
 /// A phrase, as the folded words it has.
-type Phrase = Box<[Box<str>]>;
+pub(super) type Phrase = Box<[Box<str>]>;
 
 /// The joints and small words of one language.
 #[derive(Debug)]
@@ -63,78 +62,41 @@ pub enum StandIn {
     Last,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    verb: Verb,
-    then: Vec<String>,
-    and: Vec<String>,
-    #[serde(default)]
-    before: Vec<String>,
-    #[serde(default)]
-    after: Vec<String>,
-    each: Vec<String>,
-    polite: Vec<String>,
-    report: Vec<String>,
-    content: Vec<String>,
-    asks: Vec<String>,
-    #[serde(default)]
-    either: Vec<String>,
-    #[serde(default)]
-    never: Vec<String>,
-    #[serde(default)]
-    objects: Vec<String>,
-    it: Vec<String>,
-    them: Vec<String>,
-    first: Vec<String>,
-    last: Vec<String>,
-}
-
-#[derive(Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Verb {
-    #[default]
-    First,
-    Last,
-}
-
 impl Joints {
     /// Returns the joints of a language.
     pub(super) fn of(language: Language) -> &'static Self {
         static BUILTIN: OnceLock<HashMap<Language, Joints>> = OnceLock::new();
         let all = BUILTIN.get_or_init(|| {
-            let files: HashMap<Language, File> = serde_json::from_str(include_str!("../../data/joints.json"))
-                .expect("a test reads the joints");
-            files.into_iter().map(|(language, file)| (language, Self::read(file))).collect()
+            language::all().iter().map(|words| (words.language, Self::read(words))).collect()
         });
-        all.get(&language).or_else(|| all.get(&Language::En)).expect("a test finds every language")
+        all.get(&language).expect("every language has a file")
     }
 
-    fn read(file: File) -> Self {
+    fn read(words: &Words) -> Self {
+        let clauses = &words.clauses;
         let kinds = [
-            (file.then, Joint::Then),
-            (file.and, Joint::And),
-            (file.before, Joint::Before),
-            (file.after, Joint::After),
-            (file.each, Joint::Each),
+            (&clauses.then, Joint::Then),
+            (&clauses.and, Joint::And),
+            (&clauses.before, Joint::Before),
+            (&clauses.after, Joint::After),
+            (&clauses.each, Joint::Each),
         ];
         let stand_ins = [
-            (file.first, StandIn::First),
-            (file.last, StandIn::Last),
-            (file.them, StandIn::Many),
-            (file.it, StandIn::One),
+            (&words.stand_ins.first, StandIn::First),
+            (&words.stand_ins.last, StandIn::Last),
+            (&words.stand_ins.many, StandIn::Many),
+            (&words.stand_ins.one, StandIn::One),
         ];
         Self {
-            has_verb_last: file.verb == Verb::Last,
+            has_verb_last: clauses.verb == VerbPlace::Last,
             joints: longest_first(&kinds),
-            polite: phrases(&file.polite),
-            report: phrases(&file.report),
-            content: phrases(&file.content),
-            asks: phrases(&file.asks),
-            either: phrases(&file.either),
-            never: phrases(&file.never),
-            objects: phrases(&file.objects),
+            polite: phrases(&clauses.polite),
+            report: phrases(&clauses.report),
+            content: phrases(&clauses.content),
+            asks: phrases(&words.questions),
+            either: phrases(&clauses.nouns_or_verbs),
+            never: phrases(&clauses.never_verbs),
+            objects: phrases(&clauses.object_starts),
             stand_ins: longest_first(&stand_ins),
         }
     }
@@ -211,7 +173,7 @@ impl Joints {
     }
 }
 
-fn longest_first<T: Copy>(kinds: &[(Vec<String>, T)]) -> Vec<(Phrase, T)> {
+fn longest_first<T: Copy>(kinds: &[(&Vec<String>, T)]) -> Vec<(Phrase, T)> {
     let mut all: Vec<(Phrase, T)> = kinds
         .iter()
         .flat_map(|(texts, kind)| phrases(texts).into_iter().map(move |phrase| (phrase, *kind)))
@@ -221,7 +183,7 @@ fn longest_first<T: Copy>(kinds: &[(Vec<String>, T)]) -> Vec<(Phrase, T)> {
     all
 }
 
-fn phrases(texts: &[String]) -> Vec<Phrase> {
+pub(super) fn phrases(texts: &[String]) -> Vec<Phrase> {
     texts.iter().map(|text| folded(text).split_whitespace().map(Into::into).collect()).collect()
 }
 

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::joint::{Joint, Joints};
+use crate::language;
 use crate::lexicon::{Language, folded};
-use crate::text::is_unparted;
+use crate::text::{QUOTES, is_unparted};
 
 /// One word of a task, or a run of a script that does not part words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,30 +114,17 @@ fn push_unparted(
 
 /// `e.g.` and the like end with a point that ends nothing.
 fn is_short_form(word: &str) -> bool {
-    matches!(
-        word,
-        "e.g" | "i.e" | "etc" | "vs" | "z.B" | "bzw" | "Dr" | "Mr" | "Mrs" | "St" | "no" | "approx" | "ca"
-    )
+    language::all().iter().flat_map(|it| &it.abbreviations).any(|known| known == word)
 }
 
 /// Where quotes, brackets and code stand.
 fn held(text: &str) -> Vec<Range<usize>> {
-    const PAIRS: [(&str, &str); 10] = [
-        ("```", "```"),
-        ("`", "`"),
-        ("\"", "\""),
-        ("“", "”"),
-        ("„", "“"),
-        ("«", "»"),
-        ("「", "」"),
-        ("『", "』"),
-        ("(", ")"),
-        ("[", "]"),
-    ];
+    // A fence is longer than the mark it begins with, so it is looked for first.
+    const FENCES: [(&str, &str); 3] = [("```", "```"), ("(", ")"), ("[", "]")];
     let mut held: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while let Some(next) = text[at..].chars().next() {
-        let opened = PAIRS.iter().find(|(open, _)| text[at..].starts_with(open));
+        let opened = FENCES.iter().chain(&QUOTES).find(|(open, _)| text[at..].starts_with(open));
         let closed = opened.and_then(|(open, close)| {
             let inside = at + open.len();
             text[inside..].find(close).map(|end| inside + end + close.len())

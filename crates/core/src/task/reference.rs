@@ -1,6 +1,9 @@
 //! Words that stand for something that was found before.
 
+use std::sync::LazyLock;
+
 use super::joint::{Joints, StandIn};
+use crate::language::WordSet;
 use crate::lexicon::{Language, folded};
 use crate::text::{SOME_FOLDER, without_folders};
 
@@ -40,6 +43,19 @@ pub fn is_stand_in(text: &str, language: Language) -> bool {
         .stand_ins
         .iter()
         .any(|(phrase, _)| phrase.len() == words.len() && super::joint::begins(&words, phrase))
+}
+
+/// Whether the words of a request pick one of several things: the latest, the first.
+pub fn names_one(words: &str) -> bool {
+    static SUPERLATIVES: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.stand_ins.superlatives));
+    words.split_whitespace().any(|word| SUPERLATIVES.has(&word.to_lowercase()))
+}
+
+/// Whether one of the first words of a task, at most `most`, stands for something that was said before.
+pub fn refers_back(task: &str, most: usize) -> bool {
+    static PRONOUNS: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.stand_ins.pronouns));
+    let words = task.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.take(most).any(|word| PRONOUNS.has(&word.to_lowercase()))
 }
 
 #[cfg(test)]

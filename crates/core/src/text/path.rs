@@ -10,6 +10,13 @@ use super::is_unparted;
 /// any other name.
 pub(crate) const SOME_FOLDER: &str = "somefolder";
 
+/// Whether a text can be the ending of a file, without the dot.
+pub(crate) fn is_file_ending(text: &str) -> bool {
+    (1..=MAX_ENDING).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
 /// Cuts every path of a text to the name of its file; `folder` stands for a path that names none.
 ///
 /// The result has no paths left, so cutting it again changes nothing.
@@ -118,10 +125,7 @@ fn ends_word(char: char) -> bool {
 fn file_name(path: &str) -> Option<&str> {
     let name = path.rsplit(SEPARATORS).next()?;
     let (stem, ending) = name.rsplit_once('.')?;
-    let is_ending = (1..=MAX_ENDING).contains(&ending.len())
-        && ending.chars().all(|it| it.is_ascii_alphanumeric())
-        && ending.chars().any(|it| it.is_ascii_alphabetic());
-    (is_ending && !stem.is_empty()).then_some(name)
+    (is_file_ending(ending) && !stem.is_empty()).then_some(name)
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
 //! Text becomes terms: the form in which words of tools and of requests are compared.
 
-use std::borrow::Cow;
-
-use unicode_normalization::UnicodeNormalization;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use super::stem::stem;
+use crate::language::{WordSet, fold};
 use crate::tool::words::camel_words;
 
 /// Longer runs are keys or encoded data, not words.
 const MAX_TERM_BYTES: usize = 48;
 /// `e-mail` and `GitHub` are also found as one word; longer pairs are just two words.
 const MAX_JOINED_BYTES: usize = 14;
+/// Words that nearly every text has.
+static NOISE: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.noise));
 
 /// Calls `emit` with every term of `text`, in order, repeated as often as it occurs.
 ///
@@ -45,14 +47,9 @@ pub fn terms(text: &str, limit: usize) -> Vec<String> {
     terms
 }
 
-/// Undoes what keyboards and typesetters vary: width, ligatures and accents.
-pub(crate) fn fold(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
-    }
-    let is_accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
-    // Composing again puts back what is no accent, such as Hangul syllables and voiced kana.
-    Cow::Owned(text.nfkd().filter(|c| !is_accent(c)).nfc().collect())
+/// Returns words as they are and as terms, to look up what may be either.
+pub(crate) fn with_terms<'a>(words: impl IntoIterator<Item = &'a String>) -> HashSet<String> {
+    words.into_iter().flat_map(|word| terms(word, 1).into_iter().chain([word.clone()])).collect()
 }
 
 /// Scripts written without spaces between words.
@@ -122,50 +119,10 @@ fn term(word: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
     } else {
         buffer.extend(word.chars().flat_map(char::to_lowercase));
     }
-    if !says_nothing(buffer) {
+    if !NOISE.has(buffer) {
         stem(buffer);
         emit(buffer);
     }
-}
-
-/// Words that nearly every text has. `on`, `off`, `up` and `not` are none of them: they tell tools apart.
-fn says_nothing(word: &str) -> bool {
-    matches!(
-        word,
-        "a" | "an"
-            | "and"
-            | "are"
-            | "as"
-            | "at"
-            | "be"
-            | "by"
-            | "can"
-            | "for"
-            | "from"
-            | "i"
-            | "if"
-            | "in"
-            | "is"
-            | "it"
-            | "its"
-            | "me"
-            | "my"
-            | "of"
-            | "or"
-            | "please"
-            | "s"
-            | "t"
-            | "that"
-            | "the"
-            | "this"
-            | "to"
-            | "was"
-            | "we"
-            | "will"
-            | "with"
-            | "you"
-            | "your"
-    )
 }
 
 #[cfg(test)]

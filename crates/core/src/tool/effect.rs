@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::vocabulary::vocabulary;
 use super::words::words;
 
 /// What a call to a tool does to the world.
@@ -117,21 +118,19 @@ fn is_final(name: &str) -> bool {
         let linked = at > 0 && kinds[at - 1] == Word::Links;
         linked || kinds[..at].iter().all(|kind| *kind == Word::Other)
     };
-    let is_branch =
-        |word: &String| matches!(word.as_str(), "pull" | "pr" | "mr" | "branch" | "branches" | "request");
-    let is_due = |word: &String| {
-        matches!(word.as_str(), "release" | "payment" | "purchase" | "payout" | "refund" | "money" | "funds")
-    };
-    let is_made = names.last().is_some_and(is_due) && !names.iter().any(|word| word == "draft");
+    let known = &vocabulary().last;
+    let is_made = names.last().is_some_and(|word| known.made.contains(word))
+        && !names.iter().any(|word| word == "draft");
     names.iter().enumerate().filter(|(at, _)| is_verb(*at)).any(|(at, word)| match word.as_str() {
-        "publish" | "pay" | "buy" | "purchase" => true,
+        verb if known.verbs.contains(verb) => true,
         // A merge request is a thing.
         "merge" if names.get(at + 1).is_some_and(|next| next.starts_with("request")) => false,
-        "merge" => names[at + 1..].iter().any(is_branch) || at > 0 && names[at - 1] == "git",
+        "merge" => {
+            names[at + 1..].iter().any(|word| known.branches.contains(word))
+                || at > 0 && names[at - 1] == "git"
+        }
         "accept" => names[at + 1..].iter().any(|word| word == "merge" || word == "pull"),
-        "create" | "make" | "send" | "submit" | "execute" | "process" | "transfer" | "issue" | "capture"
-        | "confirm" | "approve" => at + 1 < names.len() && is_made,
-        _ => false,
+        verb => known.makes.contains(verb) && at + 1 < names.len() && is_made,
     })
 }
 
@@ -142,28 +141,16 @@ pub(crate) fn names_destruction(word: &str) -> bool {
 
 fn classify(word: &str) -> Word {
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase();
-    match word.as_str() {
-        "get" | "search" | "find" | "fetch" | "describe" | "lookup" | "retrieve" | "inspect" => Word::Reads,
-        "list" | "read" | "show" | "view" | "count" | "browse" | "peek" | "preview" | "explain"
-        | "compare" | "diff" | "calculate" | "compute" | "validate" | "verify" | "estimate" | "summarize"
-        | "is" | "has" | "exists" | "tail" | "grep" | "ls" | "cat" | "stat" | "help" => Word::ReadsFirst,
-        "delete" | "del" | "remove" | "rm" | "rmdir" | "unlink" | "drop" | "destroy" | "purge" | "clear"
-        | "wipe" | "erase" | "kill" | "terminate" | "reset" | "overwrite" | "truncate" | "uninstall"
-        | "prune" | "clean" | "cleanup" | "flush" | "revoke" | "discard" | "trash" | "shred" | "nuke"
-        | "deprovision" | "decommission" => Word::Destroys,
-        "create" | "add" | "insert" | "append" | "prepend" | "write" | "update" | "upsert" | "set"
-        | "put" | "post" | "patch" | "edit" | "modify" | "change" | "rename" | "move" | "mv" | "copy"
-        | "duplicate" | "save" | "store" | "upload" | "send" | "mark" | "assign" | "import" | "export"
-        | "register" | "generate" | "make" | "new" | "invite" | "share" | "reply" | "comment" | "link"
-        | "transition" => Word::Changes,
-        "replace" | "publish" | "push" | "merge" | "commit" | "apply" | "run" | "execute" | "exec"
-        | "start" | "stop" | "restart" | "trigger" | "toggle" | "enable" | "disable" | "close" | "open"
-        | "cancel" | "archive" | "restore" | "revert" | "install" | "submit" | "book" | "buy" | "pay"
-        | "order" | "subscribe" | "sync" | "deploy" | "scale" | "increment" | "decrement" | "lock"
-        | "unlock" => Word::Writes,
-        "and" | "or" | "then" => Word::Links,
-        _ => Word::Other,
-    }
+    let verbs = &vocabulary().verbs;
+    let kinds = [
+        (&verbs.reads, Word::Reads),
+        (&verbs.reads_first, Word::ReadsFirst),
+        (&verbs.destroys, Word::Destroys),
+        (&verbs.changes, Word::Changes),
+        (&verbs.writes, Word::Writes),
+        (&verbs.links, Word::Links),
+    ];
+    kinds.into_iter().find(|(known, _)| known.contains(&word)).map_or(Word::Other, |(_, kind)| kind)
 }
 
 #[cfg(test)]

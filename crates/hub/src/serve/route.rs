@@ -8,7 +8,6 @@ mod definition;
 mod form;
 mod input;
 mod pending;
-mod pick;
 mod reply;
 mod steps;
 mod values;
@@ -21,6 +20,7 @@ use serde_json::{Map, Value};
 use toolyard_core::decide::{self, Ambiguity, Conclusion, Draft};
 use toolyard_core::fill::Settled;
 use toolyard_core::route::{Decision, Intent};
+use toolyard_core::task::{Pick, pick};
 use toolyard_core::tool::{Tool, clean};
 
 use super::answer::Request;
@@ -38,7 +38,6 @@ pub(crate) use pending::{Pending, fresh_handle};
 
 use form::Answered;
 use input::{Input, Mode};
-use pick::{Pick, pick};
 use reply::{Reply, shortened};
 
 /// How long after a new configuration a call still waits for servers that were never reached.
@@ -199,14 +198,14 @@ impl RouteCall {
             self.decision = Some(Arc::clone(&decision));
             return self.candidates(&decision);
         }
-        let outcome = self.decide(None).await;
-        if let Some(decision) = outcome.decision()
+        let conclusion = self.decide(None).await;
+        if let Some(decision) = conclusion.decision()
             && let Some((server, why)) = self.unreachable(decision)
         {
             let others: Vec<usize> = self.others(decision, |tool| *tool.server != *server);
             return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others);
         }
-        match outcome {
+        match conclusion {
             Conclusion::Call(draft) | Conclusion::Draft(draft) => self.act(draft).await,
             Conclusion::Plan(prospect) => self.planned(prospect).await,
             Conclusion::Incomplete(lack) => self.lacking(&lack),
@@ -239,13 +238,13 @@ impl RouteCall {
         let splitting = self.input.splitting;
         let asked =
             decide::Goal { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
-        let Decided { outcome, adviser } =
+        let Decided { conclusion, adviser } =
             self.reception.hub.decide(&self.snapshot, &self.wanted(), asked).await;
         self.adviser = adviser;
-        if let Some(decision) = outcome.decision() {
+        if let Some(decision) = conclusion.decision() {
             self.decision = Some(Arc::clone(decision));
         }
-        outcome
+        conclusion
     }
 
     /// Whether a handle stands for a conversation that was begun here.

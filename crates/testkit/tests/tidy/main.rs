@@ -8,6 +8,7 @@ mod tree; //   the files of the repository
 mod order; //  who may use whom
 mod shape; //  files, attributes, types
 mod words; //  what comments and documents may say
+mod literals; // what strings in code may say
 mod docs; //   what documents must name
 
 use tree::File;

@@ -3,11 +3,8 @@
 use super::{Duty, Step};
 use crate::lexicon::Lexicon;
 use crate::text::terms;
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::words;
-
-/// Words of tool names that are no things.
-const PLAIN: [&str; 12] =
-    ["all", "recent", "latest", "by", "with", "to", "from", "in", "for", "and", "api", "current"];
 
 /// Bytes of a step's name, which leave room for a number behind it.
 const MOST_BYTES: usize = 50;
@@ -18,7 +15,10 @@ pub(super) fn name(duty: &Duty<'_>, steps: &[Step]) -> String {
     let is_verb = |word: &str| Lexicon::builtin().verb(word).is_some();
     let server: Vec<String> = words(&duty.tool.server).map(str::to_lowercase).collect();
     let is_noun = |word: &&String| {
-        !is_verb(word) && !PLAIN.contains(&word.as_str()) && !server.contains(word) && word.len() > 1
+        !is_verb(word)
+            && !vocabulary().names.plain.contains(*word)
+            && !server.contains(word)
+            && word.len() > 1
     };
     let noun = own.iter().rev().find(is_noun).or_else(|| own.last());
     let noun = noun.map_or("result", String::as_str);

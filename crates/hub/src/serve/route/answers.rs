@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolyard_core::route::{Decision, Verdict};
+use toolyard_core::task::{Pick, pick};
 use toolyard_core::tool::Tool;
 
 use super::pending::Question;
-use super::pick::{Pick, pick};
 use super::reply::{self, Reply, rounded, shortened};
 use super::{Chosen, Follow, RouteCall, input, servers, values};
 use crate::jsonrpc::raw;

@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
+use toolyard_core::task::agrees;
 use toolyard_core::tool::Tool;
 
 use super::RouteCall;
 use super::input::or_empty;
 use super::pending::Question;
-use super::pick::agrees;
 use crate::hub::Hub;
 use crate::jsonrpc::{Fields, canonical};
 use crate::seal::digest;
