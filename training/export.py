@@ -1,4 +1,4 @@
-"""Writes a sentence encoder as the file that `core::embed` reads.
+"""Writes a sentence encoder as the file that `toolyard_encoder` reads.
 
     python3 training/export.py MODEL.safetensors VOCAB OUT --name NAME
 

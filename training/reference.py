@@ -1,10 +1,10 @@
-"""Computes what `core::embed` approximates: the same encoder in float32, step by step.
+"""Computes what `toolyard_encoder` approximates: the same encoder in float32, step by step.
 
     python3 training/reference.py vectors MODEL.safetensors VOCAB < TEXTS.json > VECTORS.json
     python3 training/reference.py tiny FOLDER
 
 The second writes a tiny encoder with random weights, as the parts of a folder and as an exported file, with texts,
-their tokens and their vectors, and pairs of texts with how well they fit. The tests of `core::embed` use it.
+their tokens and their vectors, and pairs of texts with how well they fit. The tests of `toolyard_encoder` use it.
 """
 
 import json

@@ -1,5 +1,7 @@
 //! One plug for every tool: an MCP hub.
 
+#![forbid(unsafe_code)]
+
 mod args; //        what may be typed
 mod output; //      the one place that writes to stdout
 mod failure; //     what went wrong, what to do next, which exit code

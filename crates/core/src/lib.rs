@@ -2,6 +2,8 @@
 //!
 //! Data flows down this list. A module may use the modules above it, never below.
 
+#![forbid(unsafe_code)]
+
 pub mod thresholds; // every number that decides
 pub mod language; // the words of human languages, one file each
 pub mod tool; //     one tool, and the name it goes by
@@ -14,7 +16,6 @@ pub mod task; //     the requests that a task is made of
 pub mod metadata; // what is known of a tool beyond its listing
 pub mod domain; //   which tools belong together
 pub mod session; //  what one conversation has active
-pub mod embed; //    text to vector, with the encoder inside
 pub mod index; //    words, phrasings and names over the catalog
 pub mod route; //    a request becomes a decision, with reasons
 pub mod fill; //     the words of a request become the arguments of a tool

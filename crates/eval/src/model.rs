@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use toolyard_core::catalog::Catalog;
-use toolyard_core::embed::{Embedding, Encoder, Packed};
 use toolyard_core::index::{Index, Meaning, asked, parts, spoken, tool_text};
+use toolyard_encoder::{Embedding, Encoder, Packed};
 use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
 use toolyard_hub::store::Store;
 
@@ -68,7 +69,7 @@ impl Model {
             let parts = parts(catalog, &index.knowledge, position);
             texts.extend(parts.into_iter().map(|(_, text)| (TextKey::of(&text), text)));
         }
-        texts.retain(|key, _| !known.vectors.read().expect("no holder panics").contains_key(key));
+        texts.retain(|key, _| !known.vectors.read().contains_key(key));
         let mut texts: Vec<(TextKey, String)> = texts.into_iter().collect();
         let keys: Vec<TextKey> = texts.iter().map(|(key, _)| *key).collect();
         let found: HashMap<TextKey, Packed> = keys
@@ -77,14 +78,14 @@ impl Model {
             .filter_map(|(key, vector)| Some((*key, vector?)))
             .collect();
         texts.retain(|(key, _)| !found.contains_key(key));
-        known.vectors.write().expect("no holder panics").extend(found);
+        known.vectors.write().extend(found);
         begin(texts.len());
         let missing: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
         let mut take = |made: Vec<(usize, Packed)>| {
             let made: Vec<_> = made.into_iter().map(|(at, vector)| (texts[at].0, vector)).collect();
             known.shelf.keep(&made);
             done(made.len());
-            known.vectors.write().expect("no holder panics").extend(made);
+            known.vectors.write().extend(made);
         };
         compute(&known.embedder, &missing, Effort::Full, &|| true, &mut take)
             .expect("only a service can fail, and none is asked");
@@ -125,11 +126,11 @@ impl Model {
 impl Known {
     fn vector(&self, text: &str) -> Packed {
         let key = TextKey::of(text);
-        if let Some(vector) = self.vectors.read().expect("no holder panics").get(&key) {
+        if let Some(vector) = self.vectors.read().get(&key) {
             return vector.clone();
         }
         let vector = self.encode(text).pack();
-        self.vectors.write().expect("no holder panics").insert(key, vector.clone());
+        self.vectors.write().insert(key, vector.clone());
         vector
     }
 
@@ -139,11 +140,11 @@ impl Known {
 
     fn read(&self, task: &str, text: &str) -> Option<f32> {
         let key = [TextKey::of(task), TextKey::of(text)];
-        if let Some(fit) = self.readings.read().expect("no holder panics").get(&key) {
+        if let Some(fit) = self.readings.read().get(&key) {
             return Some(*fit);
         }
         let fit = self.encoder().read(task, text)?;
-        self.readings.write().expect("no holder panics").insert(key, fit);
+        self.readings.write().insert(key, fit);
         Some(fit)
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
@@ -243,7 +243,7 @@ impl Hub {
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
         self.meanings.choose(&config.routing.semantic_search);
-        *self.settings.write().expect("no holder panics") = Settings {
+        *self.settings.write() = Settings {
             config: Arc::new(config),
             policy,
             upstreams,
@@ -274,22 +274,22 @@ impl Hub {
     }
 
     fn settings(&self) -> Settings {
-        self.settings.read().expect("no holder panics").clone()
+        self.settings.read().clone()
     }
 
     /// Returns the configuration in force.
     pub fn config(&self) -> Arc<Config> {
-        Arc::clone(&self.settings.read().expect("no holder panics").config)
+        Arc::clone(&self.settings.read().config)
     }
 
     /// Returns for how long the configuration has been in force.
     pub fn configured_for(&self) -> Duration {
-        self.settings.read().expect("no holder panics").since.elapsed()
+        self.settings.read().since.elapsed()
     }
 
     /// Returns what is wrong with what a person wrote about tools, in sentences that name the file.
     pub fn metadata_problems(&self) -> Arc<[String]> {
-        Arc::clone(&self.settings.read().expect("no holder panics").metadata_problems)
+        Arc::clone(&self.settings.read().metadata_problems)
     }
 
     /// Returns the catalog as it is now.
@@ -299,7 +299,7 @@ impl Hub {
 
     /// Returns a server by name.
     pub fn upstream(&self, name: &str) -> Option<Arc<Upstream>> {
-        self.settings.read().expect("no holder panics").upstreams.get(name).cloned()
+        self.settings.read().upstreams.get(name).cloned()
     }
 
     /// Returns a server as a client of this era would meet it without the hub: one that speaks both
@@ -312,7 +312,7 @@ impl Hub {
             return Ok(Some(upstream));
         }
         let companion = {
-            let mut settings = self.settings.write().expect("no holder panics");
+            let mut settings = self.settings.write();
             let made = settings.companions.entry(Arc::clone(&upstream.name)).or_insert_with(|| {
                 let (name, config) = (Arc::clone(&upstream.name), upstream.config.clone());
                 Arc::new(Upstream::companion(name, config, &self.around))
@@ -325,7 +325,7 @@ impl Hub {
 
     /// Returns all servers.
     pub fn upstreams(&self) -> Vec<Arc<Upstream>> {
-        self.settings.read().expect("no holder panics").upstreams.values().cloned().collect()
+        self.settings.read().upstreams.values().cloned().collect()
     }
 
     /// Listens to what happens at servers.
@@ -360,7 +360,7 @@ impl Hub {
     }
 
     pub(crate) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.settings.read().expect("no holder panics").policy)
+        Arc::clone(&self.settings.read().policy)
     }
 
     /// Returns what is known of each server, for people.
@@ -479,7 +479,7 @@ impl Hub {
     /// Stops all servers and waits until they are gone.
     pub async fn close(&self) {
         let (upstreams, companions) = {
-            let mut settings = self.settings.write().expect("no holder panics");
+            let mut settings = self.settings.write();
             (std::mem::take(&mut settings.upstreams), std::mem::take(&mut settings.companions))
         };
         self.board.stir();

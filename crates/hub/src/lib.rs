@@ -1,5 +1,7 @@
 //! Everything of Toolyard that touches processes, network, disk and time.
 
+#![forbid(unsafe_code)]
+
 pub mod jsonrpc; //  messages, payloads kept raw
 pub mod frame; //    lines from a stream that is not to be trusted
 pub mod config; //   what the settings file means

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
-use toolyard_core::embed::Embedding;
 use toolyard_core::index::{Sense, spoken};
+use toolyard_encoder::Embedding;
 
 use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};

@@ -3,6 +3,8 @@
 //! A pack answers synchronously and touches nothing outside its own folder. Whatever arguments it is
 //! given, it answers with a result: mistakes come back as `isError` results that a model can act on.
 
+#![forbid(unsafe_code)]
+
 mod fold; //      text made comparable: lower case, no accents
 mod reply; //     what a tool answers
 mod arguments; // arguments checked against a tool's own schema

@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::embed::{Embedding, Encoder, Packed};
 use toolyard_core::index::{Index, Meaning, Sense, asked, parts, spoken, tool_text};
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::route::{self, Method, Observed, Ranked, Reasons, Request, Rules, Scope, Weights};
 use toolyard_core::tool::{Tool, ToolId};
+use toolyard_encoder::{Embedding, Encoder, Packed};
 
 use crate::data::{Data, Server, Set, SetRequest};
 use crate::learn::{Answer, Choice, Truth};

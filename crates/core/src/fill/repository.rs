@@ -56,9 +56,8 @@ pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
 
 /// Returns the fields of an owner and of what is owned, where a form has one of each.
 fn fields(form: &Form) -> Option<[usize; 2]> {
-    let has = |field: &Field, known: &Set| {
-        words(field.name()).any(|word| known.contains(&word.to_lowercase()))
-    };
+    let has =
+        |field: &Field, known: &Set| words(field.name()).any(|word| known.contains(&word.to_lowercase()));
     let is_text = |field: &Field| field.kind == Kind::Text && !field.is_list && field.choices.is_empty();
     let only = |is: &dyn Fn(&Field) -> bool| {
         let mut found = form.fields().iter().enumerate().filter(|(_, field)| is_text(field) && is(field));

@@ -53,8 +53,7 @@ fn formatted(moment: &Moment, field: &Field, now: Now) -> Option<String> {
 
 /// Writes a moment for a field whose name alone speaks of time.
 fn unformatted(moment: &Moment, field: &Field) -> Option<String> {
-    let is_dated =
-        field.format.is_none() && field.name_terms.iter().any(|name| DATED.contains(name));
+    let is_dated = field.format.is_none() && field.name_terms.iter().any(|name| DATED.contains(name));
     is_dated.then_some(())?;
     match (moment.date, moment.time.map(clock)) {
         (Some(date), Some(clock)) => Some(format!("{date}T{clock}:00")),

@@ -1,7 +1,8 @@
 //! What tools and their phrasings mean, as vectors.
 
+use toolyard_encoder::{Embedding, Error, Packed, Vectors};
+
 use crate::catalog::Catalog;
-use crate::embed::{Embedding, Error, Packed, Vectors};
 use crate::metadata::Knowledge;
 use crate::text::{sentences, without_folders};
 use crate::tool::Tool;

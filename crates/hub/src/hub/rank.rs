@@ -254,7 +254,7 @@ impl Hub {
     }
 
     fn scene(&self) -> Scene {
-        let settings = self.settings.read().expect("no holder panics");
+        let settings = self.settings.read();
         let is_failed = |state: State| matches!(state, State::Failed { .. });
         let failed = settings.upstreams.iter().filter(|(_, upstream)| is_failed(upstream.state()));
         Scene {

@@ -1,8 +1,9 @@
 //! What conversations can be given, and what their messages are about.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolyard_core::decide::{self, Needs};
 use toolyard_core::domain;
 use toolyard_core::lexicon::Action;
@@ -73,12 +74,12 @@ pub(super) type Supplies = Mutex<HashMap<(u64, u64, String), Arc<Supply>>>;
 impl Hub {
     /// Returns the skills that a person wrote, before their tools are looked for.
     pub fn skills(&self) -> Arc<Skills> {
-        Arc::clone(&self.settings.read().expect("no holder panics").skills)
+        Arc::clone(&self.settings.read().skills)
     }
 
     /// Returns what is wrong with files of skills, and with what skills name.
     pub fn skill_mistakes(&self, supply: &Supply) -> Vec<Mistake> {
-        let of_files = Arc::clone(&self.settings.read().expect("no holder panics").skill_mistakes);
+        let of_files = Arc::clone(&self.settings.read().skill_mistakes);
         of_files.iter().chain(&supply.mistakes).cloned().collect()
     }
 
@@ -106,14 +107,14 @@ impl Hub {
         settings: &Toolset,
     ) -> Arc<Supply> {
         snapshot.indexed().await;
-        let number = self.settings.read().expect("no holder panics").number;
+        let number = self.settings.read().number;
         let key = (snapshot.number, number, format!("{servers:?} {settings:?}"));
-        let known = self.supplies.lock().expect("no holder panics").get(&key).cloned();
+        let known = self.supplies.lock().get(&key).cloned();
         if let Some(known) = known {
             return known;
         }
         let made = Arc::new(self.make_supply(snapshot, servers, settings));
-        let mut supplies = self.supplies.lock().expect("no holder panics");
+        let mut supplies = self.supplies.lock();
         // What an older catalog or configuration had is not asked for again.
         supplies.retain(|(of, with, _), _| *of >= snapshot.number && *with >= number);
         if supplies.len() >= MOST_SUPPLIES {

@@ -50,12 +50,12 @@ pub(super) fn listing(templates: &[Template]) -> Listing {
 impl Hub {
     /// Returns the workflows that can be called like tools.
     pub fn templates(&self) -> Arc<[Template]> {
-        Arc::clone(&self.settings.read().expect("no holder panics").templates)
+        Arc::clone(&self.settings.read().templates)
     }
 
     /// Returns what is wrong with files of workflows.
     pub fn workflow_mistakes(&self) -> Arc<[Mistake]> {
-        Arc::clone(&self.settings.read().expect("no holder panics").workflow_mistakes)
+        Arc::clone(&self.settings.read().workflow_mistakes)
     }
 
     pub(super) fn template_of(&self, tool: &Tool) -> Option<Template> {

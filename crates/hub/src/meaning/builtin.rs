@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use toolyard_core::embed::{Encoder, Packed, Title};
+use toolyard_encoder::{Encoder, Packed, Title};
 
 use super::model::Embedder;
 use super::shelf::TextKey;

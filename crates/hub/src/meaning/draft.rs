@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolyard_core::embed::{Embedding, Packed};
 use toolyard_core::index::{Meaning, Part, Sense, parts};
+use toolyard_encoder::{Embedding, Packed};
 
 use super::seat::Seated;
 use super::shelf::TextKey;

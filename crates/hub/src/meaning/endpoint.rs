@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use reqwest::Client;
 use serde::Deserialize;
 use serde_json::json;
-use toolyard_core::embed::Embedding;
+use toolyard_encoder::Embedding;
 use url::Url;
 
 use super::model::Error;

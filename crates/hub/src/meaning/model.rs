@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolyard_core::embed::{Embedding, Encoder};
 use toolyard_core::index::asked;
+use toolyard_encoder::{Embedding, Encoder};
 
 use super::builtin::{self, Inside};
 use super::endpoint::Endpoint;
@@ -30,7 +30,7 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
         /// Why.
-        source: toolyard_core::embed::Error,
+        source: toolyard_encoder::Error,
     },
     /// A service does not answer as it should.
     #[error("the embeddings endpoint at `{host}` {what}")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use toolyard_core::embed::Packed;
+use toolyard_encoder::Packed;
 
 use super::builtin::{self, Precomputed};
 use super::model::Embedder;
@@ -88,12 +88,12 @@ impl Shelf {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::embed::Encoder;
+    use toolyard_encoder::Encoder;
 
     use super::*;
 
     fn tiny() -> Embedder {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/encoder/tiny.tyenc");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../encoder/tests/data/encoder/tiny.tyenc");
         Embedder::Local(Arc::new(Encoder::open(std::fs::read(file).unwrap()).unwrap()))
     }
 
@@ -112,7 +112,7 @@ mod tests {
             (keys[1], vectors[1].clone()),
             (keys[2], vectors[2].clone()),
         ]);
-        let short = toolyard_core::embed::Embedding::new(vec![1.0, 2.0]).pack().to_bytes();
+        let short = toolyard_encoder::Embedding::new(vec![1.0, 2.0]).pack().to_bytes();
         let rows: [(&[u8], Vec<u8>); 2] = [(&keys[1].0, b"nonsense".to_vec()), (&keys[2].0, short)];
         shelf.store.keep_vectors(shelf.model, &rows).unwrap();
         assert_eq!(open().find(&keys), [Some(vectors[0].clone()), None, None, None]);

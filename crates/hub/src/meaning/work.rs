@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use toolyard_core::embed::{Encoder, Packed};
+use toolyard_encoder::{Encoder, Packed};
 
 use super::endpoint::{Endpoint, PATIENCE};
 use super::model::{Embedder, Error};

@@ -5,9 +5,10 @@
 //! active tool can be called at once through `call_tool`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolyard_core::metadata::gist;
@@ -49,7 +50,7 @@ struct Kept {
 
 impl Toolsets {
     fn of(&self, conversation: &str) -> Option<Toolset> {
-        let kept = self.0.lock().expect("no holder panics");
+        let kept = self.0.lock();
         kept.get(conversation).filter(|it| it.at.elapsed() < REST).map(|it| it.toolset.clone())
     }
 
@@ -60,7 +61,7 @@ impl Toolsets {
 
     /// Changes what a conversation has; nobody sees it half done.
     fn change<T>(&self, conversation: &str, change: impl FnOnce(&mut Toolset) -> T) -> T {
-        let mut kept = self.0.lock().expect("no holder panics");
+        let mut kept = self.0.lock();
         if kept.len() >= MOST && !kept.contains_key(conversation) {
             kept.retain(|_, it| it.at.elapsed() < REST);
             let oldest = kept.iter().min_by_key(|(_, it)| it.at).map(|(name, _)| name.clone());
@@ -572,7 +573,7 @@ mod tests {
         for number in 0..MOST + 5 {
             toolsets.change(&number.to_string(), |_| ());
         }
-        assert_eq!(toolsets.0.lock().unwrap().len(), MOST);
+        assert_eq!(toolsets.0.lock().len(), MOST);
         assert!(!toolsets.knows("0") && toolsets.knows(&MOST.to_string()));
     }
 }

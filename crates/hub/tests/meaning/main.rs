@@ -61,7 +61,7 @@ fn start(config: Config, learning: Learning) -> Arc<Hub> {
 
 /// A model of a few thousand numbers, whose vectors say little and are the same everywhere.
 fn tiny() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/data/encoder");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../encoder/tests/data/encoder");
     folder_model(&folder)
 }
 

@@ -13,8 +13,13 @@ use crate::{Findings, clean, file, tree};
 const AT_THE_ROOT: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"];
 
 /// The crates whose modules are on the map, with the file that lists them.
-const ON_THE_MAP: [&str; 4] =
-    ["crates/core/src/lib.rs", "crates/hub/src/lib.rs", "crates/packs/src/lib.rs", "crates/cli/src/main.rs"];
+const ON_THE_MAP: [&str; 5] = [
+    "crates/encoder/src/lib.rs",
+    "crates/core/src/lib.rs",
+    "crates/hub/src/lib.rs",
+    "crates/packs/src/lib.rs",
+    "crates/cli/src/main.rs",
+];
 
 /// Hosts that a file of pinned versions may name; others are somebody's mirror.
 const PUBLIC_HOSTS: [&str; 9] = [

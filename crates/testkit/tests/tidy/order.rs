@@ -9,6 +9,12 @@ use crate::{Findings, clean, file, tree};
 /// Crates whose `lib.rs` is read from top to bottom.
 const ORDERED: [&str; 2] = ["crates/core", "crates/hub"];
 
+/// The crates that do no I/O.
+const PURE: [&str; 2] = ["crates/encoder", "crates/core"];
+
+/// The only file with `unsafe`.
+const UNSAFE: &str = "crates/encoder/src/simd.rs";
+
 /// What the pure crate has no part in.
 const IMPURE: [&str; 12] = [
     "tokio",
@@ -178,17 +184,19 @@ fn members(group: &str) -> Vec<String> {
     members
 }
 
-/// What is not pure in the crate of decisions.
+/// What is not pure in the crates of decisions and of the encoder.
 fn impure(files: &[File]) -> Findings {
     let mut found = Vec::new();
-    for file in files.iter().filter(|file| file.path.starts_with("crates/core/")) {
-        if file.path == "crates/core/Cargo.toml" {
+    for file in files {
+        let within = PURE.iter().find_map(|krate| file.path.strip_prefix(krate)?.strip_prefix('/'));
+        let Some(within) = within else { continue };
+        if within == "Cargo.toml" {
             let dependencies = file.text.split("[dev-dependencies]").next().unwrap_or_default();
             for name in IMPURE.iter().filter(|name| dependencies.lines().any(|line| depends_on(line, name))) {
                 found.push(format!("{}: it depends on `{name}`", file.path));
             }
         }
-        if !file.path.starts_with("crates/core/src/") || !file.path.ends_with(".rs") {
+        if !within.starts_with("src/") || !within.ends_with(".rs") {
             continue;
         }
         for (number, line) in lines(&file.text).iter().enumerate() {
@@ -224,6 +232,19 @@ fn sdk(files: &[File]) -> Findings {
             let code = lines(&file.text);
             let named = code.iter().enumerate().filter(|(_, line)| mentions(&line.code, "rmcp"));
             found.extend(named.map(|(number, _)| format!("{}:{}: `rmcp`", file.path, number + 1)));
+        }
+    }
+    found
+}
+
+/// Lines of code with `unsafe` outside the one file that has it.
+fn unsafe_elsewhere(files: &[File]) -> Findings {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.path.ends_with(".rs") && file.path != UNSAFE) {
+        for (number, line) in lines(&file.text).iter().enumerate() {
+            if mentions(&line.code, "unsafe") || mentions(&line.code, "expect(unsafe_code") {
+                found.push(format!("{}:{}: `unsafe`", file.path, number + 1));
+            }
         }
     }
     found
@@ -297,7 +318,7 @@ fn a_circle_of_submodules_is_found_however_it_is_written() {
 fn the_decisions_are_pure() {
     clean(
         &impure(&tree::all()),
-        "crates/core has no runtime, no I/O, no clock and no environment: take the value as an argument.",
+        "crates/core and crates/encoder have no runtime, no I/O, no clock and no environment: take the value as an argument.",
     );
 }
 
@@ -309,14 +330,33 @@ fn an_impure_decision_is_found() {
             "crates/core/src/tool/id.rs",
             "use std::fs;\nlet now = Instant::now(); // tokio\nlet x = my_tokio();",
         ),
+        file("crates/encoder/src/lib.rs", "use std::env;"),
         file("crates/hub/src/hub.rs", "use std::fs;"),
     ]);
     let expected = [
         "crates/core/Cargo.toml: it depends on `tokio`",
         "crates/core/src/tool/id.rs:1: `std::fs`",
         "crates/core/src/tool/id.rs:2: `Instant::now`",
+        "crates/encoder/src/lib.rs:1: `std::env`",
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn one_file_is_unsafe() {
+    clean(
+        &unsafe_elsewhere(&tree::all()),
+        "Only crates/encoder/src/simd.rs reaches what the compiler cannot check.",
+    );
+}
+
+#[test]
+fn unsafe_code_elsewhere_is_found() {
+    let found = unsafe_elsewhere(&[
+        file("crates/encoder/src/lib.rs", "// unsafe\nlet x = unsafe { y };\n#![forbid(unsafe_code)]"),
+        file("crates/encoder/src/simd.rs", "unsafe fn f() {}"),
+    ]);
+    assert_eq!(found, ["crates/encoder/src/lib.rs:2: `unsafe`"]);
 }
 
 #[test]

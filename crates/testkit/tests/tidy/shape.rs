@@ -74,9 +74,8 @@ fn empty_names(files: &[File]) -> Findings {
 
 fn defined_twice(files: &[File]) -> Findings {
     let is_product = |path: &str| {
-        ["core", "hub", "packs", "eval", "cli"]
-            .iter()
-            .any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
+        let mut crates = ["encoder", "core", "hub", "packs", "eval", "cli"].iter();
+        crates.any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
     };
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|file| is_product(&file.path)) {

@@ -1,9 +1,9 @@
 //! Vectors: one of floats to compute with, one of bytes to keep, and many of bytes to search.
 
-use super::Error;
-use super::layout::LANE;
-use super::math;
-use super::simd::Path;
+use crate::Error;
+use crate::layout::LANE;
+use crate::math;
+use crate::simd::Path;
 
 /// The meaning of a text as a direction: a vector of unit length, or of zeros if there is none.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::Error;
+use crate::Error;
 
 /// A word with more letters than this is unknown, without looking.
 const MAX_WORD_CHARS: usize = 100;

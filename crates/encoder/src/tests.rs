@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 
 use super::*;
 
-const FILE: &[u8] = include_bytes!("../../tests/data/encoder/tiny.tyenc");
-const WEIGHTS: &[u8] = include_bytes!("../../tests/data/encoder/model.safetensors");
-const TOKENIZER: &str = include_str!("../../tests/data/encoder/tokenizer.json");
-const CONFIG: &str = include_str!("../../tests/data/encoder/config.json");
-const READINGS: &str = include_str!("../../tests/data/encoder/readings.json");
-const EXPECTED: &str = include_str!("../../tests/data/encoder/expected.json");
+const FILE: &[u8] = include_bytes!("../tests/data/encoder/tiny.tyenc");
+const WEIGHTS: &[u8] = include_bytes!("../tests/data/encoder/model.safetensors");
+const TOKENIZER: &str = include_str!("../tests/data/encoder/tokenizer.json");
+const CONFIG: &str = include_str!("../tests/data/encoder/config.json");
+const READINGS: &str = include_str!("../tests/data/encoder/readings.json");
+const EXPECTED: &str = include_str!("../tests/data/encoder/expected.json");
 
 /// A text and what the reference in float32 makes of it.
 #[derive(Deserialize)]

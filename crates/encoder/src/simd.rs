@@ -1,14 +1,14 @@
 //! The inner loops over whole numbers, for each kind of processor.
 //!
 //! Every path gives the same integers: numbers are at most 127 in size, so nothing saturates, and sums of
-//! integers do not depend on their order. This is the only file with `unsafe`, for two reasons that recur:
-//! calling code that was compiled for instructions which [`Path`] proves to be there, and loading or storing
-//! an array as one vector.
+//! integers do not depend on their order. This is the only file of the product with `unsafe`, for two reasons
+//! that recur: calling code that was compiled for instructions which [`Path`] proves to be there, and loading
+//! or storing an array as one vector.
 
 #![expect(unsafe_code, reason = "vector instructions are reached in no other way")]
 
-use super::layout::{Accumulated, Group, LANE, Quad, ROWS, WIDTH};
-use super::math::{LANES, Lane};
+use crate::layout::{Accumulated, Group, LANE, Quad, ROWS, WIDTH};
+use crate::math::{LANES, Lane};
 
 /// A way to compute that this processor was found to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Times the encoder: opening it, a query, the text of a tool, and a search among many vectors.
 //!
-//! Run it with `cargo run --release -p toolyard-core --example encode -- FILE`, where FILE was written by
+//! Run it with `cargo run --release -p toolyard-encoder --example encode -- FILE`, where FILE was written by
 //! `training/export.py`, or with a folder that holds a BERT-type sentence encoder.
 
 #![expect(
@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use toolyard_core::embed::{Encoder, Vectors};
+use toolyard_encoder::{Encoder, Vectors};
 
 const QUERY: &str = "remind me to call the dentist tomorrow morning at nine";
 const TOOL: &str = "create_event: Create an event in the calendar of the signed-in person. The start and the end \

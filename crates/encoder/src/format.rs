@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::tile::panel_bytes;
-use super::wordpiece::Casing;
-use super::{Error, Title};
+use crate::tile::panel_bytes;
+use crate::wordpiece::Casing;
+use crate::{Error, Title};
 
 /// The first bytes of every file, with the version of the format.
 pub(super) const MAGIC: &[u8; 8] = b"TYENC001";

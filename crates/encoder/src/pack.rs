@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::Error;
-use super::format::{ALIGNMENT, Header, Kind, MAGIC, Tensor, VOCABULARY};
-use super::safetensors::{Matrix, Tensors};
-use super::tile::{panel_bytes, panel_place};
+use crate::Error;
+use crate::format::{ALIGNMENT, Header, Kind, MAGIC, Tensor, VOCABULARY};
+use crate::safetensors::{Matrix, Tensors};
+use crate::tile::{panel_bytes, panel_place};
 
 /// Longer texts are cut: what a tool is for stands at its beginning.
 const MAX_TOKENS: usize = 128;

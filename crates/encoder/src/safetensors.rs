@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Error;
+use crate::Error;
 
 /// The tensors of a file, by name.
 pub(super) struct Tensors<'a> {

@@ -1,20 +1,20 @@
-//! Text to vector, with the encoder inside.
+//! Text to vector: the sentence encoder that is part of the program. Pure: no I/O, no clock, no threads.
 //!
 //! A BERT-type sentence encoder in whole numbers of eight bits. The weights come in as bytes and stay where
 //! they are. The same text gives the same vector, to the bit, on every processor: the fast paths compute the
 //! same integers as the plain one, and sums of floats run in one order everywhere.
 
-mod format;
-mod layout;
-mod math;
-mod network;
-mod pack;
-mod safetensors;
-mod simd;
-mod step;
-mod tile;
-mod vector;
-mod wordpiece;
+mod layout; //      how numbers lie in tiles
+mod math; //        arithmetic that gives the same bits everywhere
+mod simd; //        the inner loops, for each kind of processor
+mod tile; //        matrices of whole numbers, and their product
+mod step; //        what happens between two products
+mod vector; //      vectors, and which of them are near
+mod wordpiece; //   text to tokens
+mod format; //      the file of an encoder
+mod safetensors; // the file of a trained model
+mod pack; //        a trained model becomes the file of an encoder
+mod network; //     tokens to a vector, and two texts to how well they fit
 
 use std::fmt;
 

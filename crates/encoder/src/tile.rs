@@ -3,8 +3,8 @@
 //! Weights lie in panels of 64 rows, and of these four columns at a time. Activations lie in tiles of four
 //! rows, and of these four columns at a time. A tile times a panel walks through both from front to back.
 
-use super::layout::{Accumulated, Group, LANE, Quad, ROWS, STEP, WIDTH};
-use super::simd::Path;
+use crate::layout::{Accumulated, Group, LANE, Quad, ROWS, STEP, WIDTH};
+use crate::simd::Path;
 
 /// The weights of one linear map, as they lie in the file, and the sums of their rows.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ fn groups(bytes: &[u8]) -> &[Group] {
 fn round(values: &[f32], bytes: &mut [u8]) -> (f32, f32) {
     /// Adding it leaves a float whose last bits are the rounded number.
     const SHIFT: f32 = 12_582_912.0;
-    let (least, greatest) = super::math::extent(values);
+    let (least, greatest) = crate::math::extent(values);
     let middle = (least + greatest) * 0.5;
     let extent = greatest - least;
     let fine = if extent > 0.0 { 254.0 / extent } else { 0.0 };

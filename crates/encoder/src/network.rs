@@ -3,12 +3,12 @@
 //! Matrices are multiplied in whole numbers, with activations rounded row by row as they come; everything
 //! else is done in floats.
 
-use super::Error;
-use super::format::{Contents, Whole};
-use super::layout::{Accumulated, ROWS, WIDTH};
-use super::simd::Path;
-use super::step::{Bend, Finish, Linear, LookUp, Merge, Mix, Norm, Round};
-use super::tile::{Tiles, multiply};
+use crate::Error;
+use crate::format::{Contents, Whole};
+use crate::layout::{Accumulated, ROWS, WIDTH};
+use crate::simd::Path;
+use crate::step::{Bend, Finish, Linear, LookUp, Merge, Mix, Norm, Round};
+use crate::tile::{Tiles, multiply};
 
 /// How many tokens go through the wide part of a layer at once; more would not fit in a cache.
 const BLOCK: usize = 64;

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::format::Whole;
-use super::layout::{Accumulated, ROWS, WIDTH};
-use super::math::{self, LANES, Lane};
-use super::simd::{Path, Step};
-use super::tile::{Panels, Tiles, row_sums};
+use crate::format::Whole;
+use crate::layout::{Accumulated, ROWS, WIDTH};
+use crate::math::{self, LANES, Lane};
+use crate::simd::{Path, Step};
+use crate::tile::{Panels, Tiles, row_sums};
 
 /// A matrix of whole numbers and what turns its products into floats.
 #[derive(Debug)]
