@@ -5,13 +5,14 @@ mod report; // numbers for people and programs
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use toolyard_core::route::{Signal, Weights};
-use toolyard_eval::{Error, Model, Progress, Settings, arguments, measure, sets};
+use toolyard_core::rank::{Signal, Weights};
+use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, measure, sets};
 use toolyard_hub::config::Folders;
 
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::{output, setup};
+use toolyard_core::thresholds::thresholds;
 
 /// Measure how well requests find their tools
 ///
@@ -59,7 +60,7 @@ pub(crate) struct Eval {
     #[arg(long, value_enum, default_value_t = Ranker::Fitted)]
     profile: Ranker,
     /// Asks instead of acting below this confidence
-    #[arg(long, value_name = "X", default_value_t = 0.7)]
+    #[arg(long, value_name = "X", default_value_t = thresholds().decision.confidence)]
     threshold: f64,
     /// Without these signals, to see what they are worth
     #[arg(long, value_name = "SIGNAL", value_delimiter = ',')]
@@ -116,7 +117,7 @@ fn folders(asked: &Eval) -> Result<Vec<PathBuf>, Failure> {
     Ok(there)
 }
 
-fn settings(asked: &Eval) -> Result<Settings, Failure> {
+fn settings(asked: &Eval) -> Result<Experiment, Failure> {
     if !(0.0..=1.0).contains(&asked.threshold) {
         return Err(Failure::usage(format!("a threshold is from 0 to 1, and {} is not", asked.threshold)));
     }
@@ -130,8 +131,8 @@ fn settings(asked: &Eval) -> Result<Settings, Failure> {
         }
     };
     let vectors = Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
-    let model = Model::named(&asked.model, &vectors)?;
-    Ok(Settings { weights, threshold: asked.threshold, has_library: !asked.no_library, model })
+    let model = MeaningModel::named(&asked.model, &vectors)?;
+    Ok(Experiment { weights, threshold: asked.threshold, has_library: !asked.no_library, model })
 }
 
 impl From<Error> for Failure {

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use toolyard_core::arguments::{Argument, Missing};
 use toolyard_core::decide::{self, Conclusion, Draft};
-use toolyard_core::fill::{Argument, Missing};
-use toolyard_core::route::{Decision, Intent};
+use toolyard_core::rank::{Decision, Intent};
 use toolyard_core::tool::{Parameter, Tool};
 use toolyard_hub::caller::Answer;
 use toolyard_hub::config::{Config, Stance};

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::index::Index;
 use toolyard_core::metadata::{Knowledge, Library};
-use toolyard_core::route::{self, Method, Reasons, Request, Rules, Scope, Sense, Weights};
+use toolyard_core::rank::{self, Method, Reasons, Request, Rules, Scope, Sense, Weights};
 
 const BOUNDS: Bounds = Bounds { tools: 1_000, name_chars: 128, description_chars: 4_096, nesting: 64 };
 const TOOLS_PER_SERVER: usize = 20;
@@ -70,7 +70,7 @@ fn decide(index: &Index, catalog: &Catalog, task: &str, sense: &Sense) -> usize 
     let method = Method::Fitted(Weights::builtin());
     let rules = Rules { method, confidence: 0.7, candidates: 5, reasons: Reasons::Given };
     let request = Request { task, sense: Some(sense) };
-    route::decide(Scope::plain(catalog, index), request, rules).candidates.len()
+    rank::decide(Scope::plain(catalog, index), request, rules).candidates.len()
 }
 
 fn times(decide: impl Fn(&str) -> usize) -> Vec<Duration> {

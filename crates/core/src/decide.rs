@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::arguments::{Advice, Argument, Consultation, Filling, Missing, Now, Settled, Sources, fill};
 use crate::catalog::Catalog;
-use crate::fill::{Advice, Argument, Consultation, Filling, Missing, Now, Settled, Wish, fill};
 use crate::index::Index;
 use crate::plan::{Choice, Plan, Splitting};
-use crate::route::{Candidate, Decision, Intent, Verdict};
+use crate::rank::{Candidate, Decision, Intent, Verdict};
 use crate::task::{Clause, clauses, refers_back};
 use crate::thresholds::thresholds;
 use crate::tool::{Tool, clean};
@@ -66,6 +66,18 @@ impl<'a> Goal<'a> {
     /// A task in words alone, which may have several steps.
     pub fn in_words(task: &'a str, given: &'a Map<String, Value>) -> Self {
         Self { task, tool: None, given, previous: None, splitting: Some(Splitting::Careful) }
+    }
+
+    /// Returns the words to rank: with the beginning of an earlier result where the task refers to it.
+    pub fn words(&self) -> String {
+        let task = self.task;
+        match self.previous.filter(|_| refers_back(task, MOST_WORDS)) {
+            Some(previous) => {
+                let text = previous.as_str().map_or_else(|| previous.to_string(), str::to_owned);
+                format!("{task} {}", text.chars().take(PREVIOUS_CHARS).collect::<String>())
+            }
+            None => task.to_owned(),
+        }
     }
 }
 
@@ -172,8 +184,8 @@ pub struct Consult {
 
 impl Consult {
     /// Returns what the arguments are made from.
-    pub fn wish(&self) -> Wish<'_> {
-        Wish { task: &self.task, given: &self.given, earlier: &[], now: self.now }
+    pub fn sources(&self) -> Sources<'_> {
+        Sources { task: &self.task, given: &self.given, earlier: &[], now: self.now }
     }
 }
 
@@ -259,7 +271,7 @@ impl<'a> Decide<'a> {
 
     /// Decides about a task that is one request.
     fn single(&self) -> Result<Conclusion, Next> {
-        let decision = self.decision(&self.routed())?;
+        let decision = self.decision(&self.goal.words())?;
         let ask = |text: &str| {
             let tools = decision.candidates.first().map(|first| first.position).into_iter().collect();
             let (confidence, decision) = (decision.confidence, Arc::clone(&decision));
@@ -281,18 +293,6 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// Returns the words to rank: with the beginning of an earlier result where the task refers to it.
-    fn routed(&self) -> String {
-        let task = self.goal.task;
-        match self.goal.previous.filter(|_| refers_back(task, MOST_WORDS)) {
-            Some(previous) => {
-                let text = previous.as_str().map_or_else(|| previous.to_string(), str::to_owned);
-                format!("{task} {}", text.chars().take(PREVIOUS_CHARS).collect::<String>())
-            }
-            None => task.to_owned(),
-        }
-    }
-
     /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
     fn is_told_by_arguments(&self, decision: &Decision) -> bool {
         let limits = &thresholds().decision;
@@ -300,8 +300,7 @@ impl<'a> Decide<'a> {
             let tool = &self.world.catalog.tools()[candidate.position];
             self.goal.given.keys().all(|name| tool.parameters.iter().any(|it| it.name == *name))
         };
-        let mut likely =
-            decision.candidates.iter().filter(|it| f64::from(it.probability) >= limits.given_likely);
+        let mut likely = decision.candidates.iter().filter(|it| it.probability >= limits.given_likely as f32);
         let is_clear =
             decision.confidence >= limits.given_confidence && decision.judgement.vague < limits.given_vague;
         !self.goal.given.is_empty() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
@@ -314,10 +313,10 @@ impl<'a> Decide<'a> {
         // A name says which tool is meant, and nothing about its arguments.
         let task = if self.named().is_some() { "" } else { self.goal.task };
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
-        let wish = Wish { task, given: self.goal.given, earlier, now: self.world.now };
-        let filling = self.completed(0, position, (&wish, fill(form, &wish)))?;
+        let sources = Sources { task, given: self.goal.given, earlier, now: self.world.now };
+        let filling = self.completed(0, position, (&sources, fill(form, &sources)))?;
         let knowledge = self.world.index.knowledge.of(position);
-        let settled = filling.settle(form, &wish, knowledge.effect, knowledge.action);
+        let settled = filling.settle(form, &sources, knowledge.effect, knowledge.action);
         let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
         let others = others.filter(|other| *other != position).collect();
         let is_complete = settled.missing.is_empty();
@@ -335,10 +334,10 @@ impl<'a> Decide<'a> {
         &self,
         step: usize,
         position: usize,
-        (wish, filling): (&Wish<'_>, Filling),
+        (sources, filling): (&Sources<'_>, Filling),
     ) -> Result<Filling, Next> {
         let form = self.world.catalog.form(position);
-        if !self.world.advises || Consultation::about(form, wish, &filling).is_none() {
+        if !self.world.advises || Consultation::about(form, sources, &filling).is_none() {
             return Ok(filling);
         }
         match self.advice.get(&step) {
@@ -347,9 +346,9 @@ impl<'a> Decide<'a> {
                 position,
                 filling,
                 step,
-                task: wish.task.to_owned(),
-                given: wish.given.clone(),
-                now: wish.now,
+                task: sources.task.to_owned(),
+                given: sources.given.clone(),
+                now: sources.now,
             }))),
         }
     }

@@ -17,8 +17,8 @@ pub mod metadata; // what is known of a tool beyond its listing
 pub mod domain; //   which tools belong together
 pub mod session; //  what one conversation has active
 pub mod index; //    words, phrasings and names over the catalog
-pub mod route; //    a request becomes a decision, with reasons
-pub mod fill; //     the words of a request become the arguments of a tool
+pub mod rank; //     a request becomes a decision, with reasons
+pub mod arguments; // the words of a request become the arguments of a tool
 pub mod plan; //     a checked graph of tool calls
 pub mod decide; //   the one flow from words to a call
 pub mod run; //      a plan in motion: what to call next

@@ -19,10 +19,10 @@ use sha2::{Digest, Sha256};
 
 use crate::tool::{Effect, ToolId};
 
-pub use crate::fill::Which;
+pub use crate::arguments::Which;
 pub use check::Flaw;
 pub use choose::{Choice, Splitting, choose, settle, spoken};
-pub use draw::{Duty, Gap, draw, inverse, read, repetition};
+pub use draw::{ChosenStep, Gap, draw, inverse, read, repetition};
 pub use input::{Condition, Input, Sought, Test};
 pub use path::{BadPath, Path, Segment};
 

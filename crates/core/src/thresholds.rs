@@ -48,7 +48,8 @@ macro_rules! thresholds {
 thresholds! {
     /// When to act, ask or decline.
     decision: Decision {
-        vague, maybe_vague, no_tool, unclear_intent, given_confidence, given_vague, given_likely,
+        confidence, vague, maybe_vague, no_tool, unclear_intent, given_confidence, given_vague,
+        given_likely,
     }
     /// Which requests are read beside tools.
     rerank: Rerank {
@@ -57,7 +58,7 @@ thresholds! {
     /// How signals are scaled.
     ranking: Ranking {
         nothing, contrary, best_word, word_sum_unit, gloss_word, write_effect, near_action, support_phrase,
-        least_belief, most_margin, score_unit, detail_unit, length_unit, reason,
+        least_belief, most_margin, score_unit, detail_unit, length_unit, reason, shown,
     }
     /// How clear a request is by its words alone.
     intent: Intent {
@@ -82,6 +83,20 @@ thresholds! {
     /// The ranking of the first design.
     seed: Seed {
         category, keywords, use_case, availability, same_use_case, sharpness, no_tool, vague,
+    }
+    /// How sure a value must be.
+    arguments: Arguments {
+        doubtful, sure_marked, sure_shape, sure_prose, repository, model, only_of_format, file_ending,
+        earlier, related_choice, related_name, result_place, result_description, result_format,
+        result_path, result_other,
+    }
+    /// How the language of a request is told.
+    language: Language {
+        known_word, ascii, other, english_share, english_lead, product,
+    }
+    /// Which name a misspelt one may mean.
+    spelling: Spelling {
+        setting, slip, tool,
     }
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use toolyard_core::arguments::{Form, Now, Sources, fill};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::fill::{Form, Now, Wish, fill};
 use toolyard_core::index::{Index, asked};
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::{Splitting, choose, settle, spoken};
-use toolyard_core::route::{Decision, Intent, Method, Reasons, Request, Rules, Scope, Weights, decide};
+use toolyard_core::rank::{Decision, Intent, Method, Reasons, Request, Rules, Scope, Weights, decide};
 use toolyard_core::task::clauses;
 
 const NOW: Now = Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 };
@@ -121,8 +121,8 @@ impl Desk {
             .zip(&choices)
             .filter_map(|(clause, choice)| {
                 let form = Form::of(&self.catalog.tools()[(*choice)?.position]);
-                let wish = Wish { task: &clause.words, given: &Map::new(), earlier: &[], now: NOW };
-                let filling = fill(&form, &wish);
+                let sources = Sources { task: &clause.words, given: &Map::new(), earlier: &[], now: NOW };
+                let filling = fill(&form, &sources);
                 let arguments = filling.arguments.iter().map(|it| format!("{}={}", it.name, it.value));
                 Some(format!("{} {:?}", clause.words, arguments.collect::<Vec<_>>()))
             })

@@ -5,7 +5,7 @@
 use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Field, Filling, Form, Now, Wish, fill};
+use toolyard_core::arguments::{Field, Filling, Form, Now, Sources, fill};
 
 #[test]
 fn r9_real_schemas_take_what_they_are_sent() {
@@ -145,7 +145,7 @@ fn assert_fits(form: &Form, filling: &Filling, task: &str) {
 
 fn filled(form: &Form, task: &str, given: &Map<String, Value>, earlier: &[Value]) -> Filling {
     let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 };
-    fill(form, &Wish { task, given, earlier, now })
+    fill(form, &Sources { task, given, earlier, now })
 }
 
 fn form(tool: &Value) -> Form {

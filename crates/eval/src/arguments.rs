@@ -4,12 +4,12 @@ use std::path::Path;
 
 use jiff::civil::date;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Form, Now, Wish, alike, fill};
+use toolyard_core::arguments::{Form, Now, Sources, equivalent, fill};
 use toolyard_core::plan::repetition;
 use toolyard_core::tool::Effect;
 
 use crate::Error;
-use crate::sets::{self, Call, Case, Collection};
+use crate::sets::{self, Case, Collection, RightCall};
 
 /// What was measured on one set.
 #[derive(Debug, Default)]
@@ -46,15 +46,16 @@ pub fn measure(folder: &Path, limit: Option<usize>) -> Result<Arguments, Error> 
 pub(crate) const WRITTEN: Now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
 
 impl Arguments {
-    fn add(&mut self, collection: &Collection, case: &Case, call: &Call) {
+    fn add(&mut self, collection: &Collection, case: &Case, call: &RightCall) {
         let tool = &collection.tools[call.tool];
         let described = tool.definition["description"].as_str().unwrap_or_default();
         let form = Form::new((&tool.name, described), tool.definition["inputSchema"].clone());
-        let wish = Wish { task: &case.task, given: &Map::new(), earlier: &[], now: WRITTEN };
-        let filling = fill(&form, &wish);
+        let sources = Sources { task: &case.task, given: &Map::new(), earlier: &[], now: WRITTEN };
+        let filling = fill(&form, &sources);
         let sent = filling.object();
         let is_valid = if filling.missing.is_empty() { form.admits(&sent) } else { form.admits_part(&sent) };
-        let is_default = |name: &str, value: &Value| form.default_of(name).is_some_and(|it| alike(it, value));
+        let is_default =
+            |name: &str, value: &Value| form.default_of(name).is_some_and(|it| equivalent(it, value));
         let wanted = call.arguments.keys().filter(|name| call.needs(name)).count();
         let right = sent.iter().filter(|(name, value)| call.takes(name, value)).count();
         let right_needed =
@@ -70,7 +71,7 @@ impl Arguments {
         self.right += right;
         self.invented += invented;
         // What only reads is repeated most readily.
-        self.repeated += usize::from(repetition(&form, Effect::Read, &wish, &filling).is_some());
+        self.repeated += usize::from(repetition(&form, Effect::Read, &sources, &filling).is_some());
     }
 
     /// Returns the shares that are valid, exact, found of what is needed, right of what is sent, invented, and repeated.
@@ -87,7 +88,7 @@ impl Arguments {
     }
 }
 
-impl Call {
+impl RightCall {
     fn knows(&self, name: &str) -> bool {
         self.arguments.contains_key(name) || self.acceptable.as_ref().is_some_and(|it| it.contains_key(name))
     }
@@ -99,7 +100,7 @@ impl Call {
     }
 
     fn takes(&self, name: &str, value: &Value) -> bool {
-        let is_right = self.arguments.get(name).is_some_and(|right| alike(right, value));
+        let is_right = self.arguments.get(name).is_some_and(|right| equivalent(right, value));
         let listed = self.acceptable.as_ref().and_then(|it| it.get(name)).and_then(Value::as_array);
         is_right || listed.is_some_and(|it| it.iter().any(|right| is_acceptable(right, value)))
     }
@@ -124,6 +125,6 @@ fn is_acceptable(right: &Value, value: &Value) -> bool {
         }
         // An item of a list may have several right values.
         (Value::Array(right), _) => right.iter().any(|right| is_acceptable(right, value)),
-        _ => alike(right, value),
+        _ => equivalent(right, value),
     }
 }

@@ -14,7 +14,7 @@ use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::Splitting;
-use toolyard_core::route::{
+use toolyard_core::rank::{
     self, Decision, Intent, Method, Ranked, Reasons, Request, Rules, Scope, Sense, Verdict,
 };
 use toolyard_core::session::{self, Caps, Registered, Registry, Said, Stock, Toolset};
@@ -23,7 +23,7 @@ use toolyard_core::tool::{Effect, Tool};
 use crate::arguments::WRITTEN;
 use crate::bm25::Bm25;
 use crate::sets::{Case, Collection, Listed, Unserved};
-use crate::{MOST, Settings};
+use crate::{Experiment, MOST};
 
 /// The tools of a set as the product sees them.
 #[derive(Debug)]
@@ -89,7 +89,11 @@ const BOUNDS: Bounds = Bounds { tools: usize::MAX, name_chars: 128, description_
 
 impl Bench {
     /// Takes in the tools at some places of a set.
-    pub(crate) fn new(tools: &[Listed], among: impl IntoIterator<Item = usize>, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        tools: &[Listed],
+        among: impl IntoIterator<Item = usize>,
+        settings: &Experiment,
+    ) -> Self {
         let mut bench = Self::without_meaning(tools, among, settings);
         bench.meaning = settings.model.meaning(&bench.catalog, &bench.index);
         bench
@@ -98,7 +102,7 @@ impl Bench {
     /// Takes in all tools of a set, and shows how many vectors have to be computed for that.
     pub(crate) fn of_set(
         tools: &[Listed],
-        settings: &Settings,
+        settings: &Experiment,
         begin: impl Fn(usize),
         done: impl Fn(usize),
     ) -> Self {
@@ -111,7 +115,7 @@ impl Bench {
     fn without_meaning(
         tools: &[Listed],
         among: impl IntoIterator<Item = usize>,
-        settings: &Settings,
+        settings: &Experiment,
     ) -> Self {
         // Servers in the order of the set, as those of a hub are in the order of its settings.
         let mut servers: Vec<Advertised> = Vec::new();
@@ -159,7 +163,7 @@ impl Bench {
     }
 
     /// Ranks tools for words as the hub does: by words and vectors, and where that leaves it open, by reading.
-    fn rank(&self, words: &str, settings: &Settings, confidence: f64) -> Decision {
+    fn rank(&self, words: &str, settings: &Experiment, confidence: f64) -> Decision {
         let sense = self.meaning.as_ref().zip(settings.model.request(words)).map(|(meaning, request)| {
             let sense: Sense = meaning.sense(&request).expect("all vectors are of one model");
             sense
@@ -167,7 +171,7 @@ impl Bench {
         let method = settings.weights.as_ref().map_or(Method::Seed, Method::Fitted);
         let rules = Rules { method, confidence, candidates: decide::MOST_RANKED, reasons: Reasons::LeftOut };
         let request = Request { task: words, sense: sense.as_ref() };
-        match route::rank(Scope::plain(&self.catalog, &self.index), request, rules) {
+        match rank::rank(Scope::plain(&self.catalog, &self.index), request, rules) {
             Ranked::Clear(decision) => decision,
             Ranked::Unclear(open) => {
                 let fits = settings.model.read(words, &self.catalog, open.tools());
@@ -176,7 +180,7 @@ impl Bench {
         }
     }
 
-    fn see(&self, task: &str, bm25: Option<&Bm25>, settings: &Settings) -> Seen {
+    fn see(&self, task: &str, bm25: Option<&Bm25>, settings: &Experiment) -> Seen {
         let mut desk = Desk { bench: self, settings, known: HashMap::new() };
         let decision = desk.ranked(task);
         let conclusion = desk.decide(task, None, None);
@@ -212,7 +216,7 @@ impl Bench {
     fn confirms(&self, tool: &Tool, arguments: &Map<String, Value>, intent: &Intent) -> bool {
         let Some(position) = self.catalog.position(tool.id.as_str()) else { return true };
         let known = self.index.knowledge.of(position).effect;
-        route::destroys(&self.index, &self.catalog, position, intent)
+        rank::destroys(&self.index, &self.catalog, position, intent)
             || hazard::assess(tool, known, &Value::Object(arguments.clone())).effect == Effect::Destroy
     }
 
@@ -227,7 +231,7 @@ impl Bench {
         &self,
         cases: &[Case],
         bm25: &Bm25,
-        settings: &Settings,
+        settings: &Experiment,
         done: impl Fn() + Sync,
     ) -> Vec<Seen> {
         in_parallel(cases, |case: &Case| {
@@ -239,7 +243,7 @@ impl Bench {
 
     /// Returns how long a decision takes, in microseconds: the median over a sample, on one core,
     /// without the time that the model takes.
-    pub(crate) fn median_us(&self, cases: &[Case], settings: &Settings) -> f64 {
+    pub(crate) fn median_us(&self, cases: &[Case], settings: &Experiment) -> f64 {
         let step = cases.len().div_ceil(SAMPLE).max(1);
         let time = |case: &Case| {
             // What the model says and reads is known the second time.
@@ -257,7 +261,7 @@ impl Bench {
     pub(crate) fn see_unserved(
         &self,
         collection: &Collection,
-        settings: &Settings,
+        settings: &Experiment,
         done: impl Fn() + Sync,
     ) -> Vec<Seen> {
         in_parallel(&collection.unserved, |request: &Unserved| {
@@ -277,7 +281,7 @@ impl Bench {
 /// One request on its way through the flow of the product, with what was ranked for it.
 struct Desk<'a> {
     bench: &'a Bench,
-    settings: &'a Settings,
+    settings: &'a Experiment,
     known: HashMap<String, Arc<Decision>>,
 }
 

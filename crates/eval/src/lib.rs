@@ -11,9 +11,9 @@ pub mod sets; //      requests and tools on disk
 
 use std::path::Path;
 
-use toolyard_core::route::Weights;
+use toolyard_core::rank::Weights;
 
-pub use model::Model;
+pub use model::MeaningModel;
 
 use bench::Bench;
 use bm25::Bm25;
@@ -44,7 +44,7 @@ impl Error {
 
 /// How decisions are made in a measurement.
 #[derive(Debug)]
-pub struct Settings {
+pub struct Experiment {
     /// Fitted weights; without them the seed's are used.
     pub weights: Option<Weights>,
     /// Asks instead of acting below this confidence.
@@ -52,7 +52,7 @@ pub struct Settings {
     /// Whether tools have the metadata that comes with the product.
     pub has_library: bool,
     /// What compares meanings.
-    pub model: Model,
+    pub model: MeaningModel,
 }
 
 /// Is told how far a measurement is.
@@ -68,7 +68,7 @@ pub struct Progress<'a> {
 pub fn measure(
     folder: &Path,
     limit: Option<usize>,
-    settings: &Settings,
+    settings: &Experiment,
     Progress { begin, advance }: Progress,
 ) -> Result<Scores, Error> {
     let collection = sets::read(folder, limit)?;

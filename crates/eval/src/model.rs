@@ -10,14 +10,14 @@ use parking_lot::RwLock;
 use toolyard_core::catalog::Catalog;
 use toolyard_core::index::{Index, Meaning, asked, parts, spoken, tool_text};
 use toolyard_encoder::{Embedding, Encoder, Packed};
-use toolyard_hub::meaning::{Effort, Embedder, Shelf, TextKey, compute};
+use toolyard_hub::meaning::{Effort, Embedder, EmbeddingCache, TextKey, compute};
 use toolyard_hub::store::Store;
 
 use crate::Error;
 
 /// Says what requests and tools mean.
 #[derive(Debug)]
-pub enum Model {
+pub enum MeaningModel {
     /// Nothing does: words and metadata decide.
     Off,
     /// An encoder does.
@@ -28,13 +28,13 @@ pub enum Model {
 #[derive(Debug)]
 pub struct Known {
     embedder: Embedder,
-    shelf: Shelf,
+    cache: EmbeddingCache,
     vectors: RwLock<HashMap<TextKey, Packed>>,
     /// How well requests and texts fit that were read together: one request is decided about several times.
     readings: RwLock<HashMap<[TextKey; 2], f32>>,
 }
 
-impl Model {
+impl MeaningModel {
     /// Opens the model of a name: `builtin`, `none`, or a folder. The vectors that it makes are kept in `folder`.
     pub fn named(name: &str, folder: &Path) -> Result<Self, Error> {
         let embedder = match name {
@@ -46,10 +46,10 @@ impl Model {
             Error::new(err.to_string())
                 .hint("`--model none` routes by words and metadata; a folder has model.safetensors, tokenizer.json and config.json")
         })?;
-        let shelf = Shelf::new(Arc::new(Store::open(folder)), &embedder);
+        let cache = EmbeddingCache::new(Arc::new(Store::open(folder)), &embedder);
         Ok(Self::On(Box::new(Known {
             embedder,
-            shelf,
+            cache,
             vectors: RwLock::default(),
             readings: RwLock::default(),
         })))
@@ -74,7 +74,7 @@ impl Model {
         let keys: Vec<TextKey> = texts.iter().map(|(key, _)| *key).collect();
         let found: HashMap<TextKey, Packed> = keys
             .iter()
-            .zip(known.shelf.find(&keys))
+            .zip(known.cache.find(&keys))
             .filter_map(|(key, vector)| Some((*key, vector?)))
             .collect();
         texts.retain(|(key, _)| !found.contains_key(key));
@@ -83,7 +83,7 @@ impl Model {
         let missing: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
         let mut take = |made: Vec<(usize, Packed)>| {
             let made: Vec<_> = made.into_iter().map(|(at, vector)| (texts[at].0, vector)).collect();
-            known.shelf.keep(&made);
+            known.cache.keep(&made);
             done(made.len());
             known.vectors.write().extend(made);
         };

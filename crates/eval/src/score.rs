@@ -5,7 +5,7 @@ use crate::sets::{Case, Collection, Sort};
 
 /// How good a ranking is, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Ranking {
+pub struct Quality {
     /// The first tool is right.
     pub top1: f64,
     /// The share of the needed steps that have a right tool among the first five.
@@ -14,7 +14,7 @@ pub struct Ranking {
     pub ndcg10: f64,
 }
 
-impl Ranking {
+impl Quality {
     /// Scores one ranking; a request without a right tool has nothing to find.
     pub(crate) fn of(groups: &[Vec<usize>], ranked: &[usize]) -> Self {
         Self {
@@ -102,8 +102,8 @@ impl Outcome<'_> {
         offered.iter().any(|place| self.case.groups.iter().any(|group| group.contains(place)))
     }
 
-    fn ranking(&self) -> Ranking {
-        Ranking::of(&self.case.groups, &self.seen.ranked)
+    fn ranking(&self) -> Quality {
+        Quality::of(&self.case.groups, &self.seen.ranked)
     }
 
     fn is(&self, kinds: &[Sort]) -> bool {
@@ -126,9 +126,9 @@ pub struct Scores {
     /// The requests that the ranking is measured on.
     pub queries: usize,
     /// How good the product ranks.
-    pub ranking: Ranking,
+    pub ranking: Quality,
     /// How good BM25 ranks.
-    pub bm25: Ranking,
+    pub bm25: Quality,
     /// How long a ranking takes, in microseconds.
     pub route_us: f64,
     /// Of the requests that it acts on, the share where it is right.
@@ -165,9 +165,9 @@ pub struct Fleet {
     /// All requests.
     pub tasks: usize,
     /// Requests for one tool.
-    pub single: (usize, Ranking),
+    pub single: (usize, Quality),
     /// Requests to destroy something.
-    pub destructive: (usize, Ranking),
+    pub destructive: (usize, Quality),
     /// Destructive requests that are asked about or declined before anything runs.
     pub asked_first: Share,
     /// Other requests whose call is to be confirmed all the same.
@@ -177,7 +177,7 @@ pub struct Fleet {
     /// Of these, those where the tool was a right one.
     pub destroyed: usize,
     /// Requests for several tools.
-    pub multi: (usize, Ranking),
+    pub multi: (usize, Quality),
     /// Of the steps that requests for several tools need, the share whose right tool is in the plan.
     pub planned: f64,
     /// Of the requests for one tool, the share that is taken apart.
@@ -199,11 +199,11 @@ pub struct Fleet {
     /// The tokens of a list of all tools.
     pub all_tokens: usize,
     /// Requests that share no word with their tool.
-    pub gap: (usize, Ranking),
+    pub gap: (usize, Quality),
     /// Requests in English.
-    pub english: (usize, Ranking),
+    pub english: (usize, Quality),
     /// Requests in other languages.
-    pub other: (usize, Ranking),
+    pub other: (usize, Quality),
 }
 
 /// Requests with about the same confidence.
@@ -262,8 +262,8 @@ impl Scores {
             name: collection.name.clone(),
             tools: collection.tools.len(),
             queries: one_tool().count(),
-            ranking: Ranking::mean(one_tool().map(|it| it.ranking())),
-            bm25: Ranking::mean(one_tool().map(|it| Ranking::of(&it.case.groups, &it.seen.bm25))),
+            ranking: Quality::mean(one_tool().map(|it| it.ranking())),
+            bm25: Quality::mean(one_tool().map(|it| Quality::of(&it.case.groups, &it.seen.bm25))),
             route_us,
             acted: now.right,
             acted_share: now.acted,
@@ -288,9 +288,9 @@ impl Scores {
 impl Fleet {
     fn of(outcomes: &[Outcome<'_>], all_tokens: usize) -> Self {
         let ranking = |is_in: &dyn Fn(&Outcome<'_>) -> bool| {
-            let rankings: Vec<Ranking> =
+            let rankings: Vec<Quality> =
                 outcomes.iter().filter(|it| is_in(it)).map(Outcome::ranking).collect();
-            (rankings.len(), Ranking::mean(rankings))
+            (rankings.len(), Quality::mean(rankings))
         };
         let of_kind = |kind: Sort| outcomes.iter().filter(move |it| it.case.kind == kind);
         let is_one_tool = |it: &Outcome<'_>| it.is(&[Sort::Single, Sort::Destructive]);
@@ -371,18 +371,18 @@ mod tests {
     #[test]
     fn r6_one_hit_for_each_step_is_enough() {
         let groups = [vec![1, 2], vec![3]];
-        let first = Ranking::of(&groups, &[2, 1, 9]);
+        let first = Quality::of(&groups, &[2, 1, 9]);
         assert_eq!((first.top1, first.recall5), (1.0, 0.5));
         // The second tool of the first step adds nothing.
         let best = 1.0 + 1.0 / 3_f64.log2();
         assert!((first.ndcg10 - 1.0 / best).abs() < 1e-9);
-        let whole = Ranking::of(&groups, &[3, 1]);
-        assert_eq!(whole, Ranking { top1: 1.0, recall5: 1.0, ndcg10: 1.0 });
-        let late = Ranking::of(&groups, &[9, 8, 7, 6, 5, 3]);
+        let whole = Quality::of(&groups, &[3, 1]);
+        assert_eq!(whole, Quality { top1: 1.0, recall5: 1.0, ndcg10: 1.0 });
+        let late = Quality::of(&groups, &[9, 8, 7, 6, 5, 3]);
         assert_eq!((late.top1, late.recall5), (0.0, 0.0));
         assert!((late.ndcg10 - 1.0 / 7_f64.log2() / best).abs() < 1e-9);
-        assert_eq!(Ranking::of(&groups, &[]), Ranking::default());
-        assert_eq!(Ranking::of(&[], &[1]), Ranking::default());
+        assert_eq!(Quality::of(&groups, &[]), Quality::default());
+        assert_eq!(Quality::of(&[], &[1]), Quality::default());
     }
 
     #[test]

@@ -57,12 +57,12 @@ pub struct Case {
     /// Whether it shares no word with the text of its tools.
     pub is_gap: bool,
     /// The one call that is right, where the set knows its arguments.
-    pub call: Option<Call>,
+    pub call: Option<RightCall>,
 }
 
 /// A call that is right.
 #[derive(Debug)]
-pub struct Call {
+pub struct RightCall {
     /// The place of the tool.
     pub tool: usize,
     /// Its arguments.
@@ -226,7 +226,7 @@ fn set(folder: &Path) -> Result<Collection, Error> {
             is_gap: false,
             call: only(query.calls).and_then(|line| {
                 let tool = places.get(&line.tool)?;
-                Some(Call { tool, arguments: object(line.arguments)?, acceptable: line.acceptable })
+                Some(RightCall { tool, arguments: object(line.arguments)?, acceptable: line.acceptable })
             }),
         });
     }
@@ -279,7 +279,7 @@ fn fleet(folder: &Path) -> Result<Collection, Error> {
         // The arguments are those of the first tool that is right.
         let first = only(line.gold.clone()).and_then(|group| places.get(group.first()?));
         let call = first.filter(|_| matches!(line.kind, Sort::Single | Sort::Destructive)).and_then(|tool| {
-            Some(Call { tool, arguments: object(only(line.arguments)?)?, acceptable: None })
+            Some(RightCall { tool, arguments: object(only(line.arguments)?)?, acceptable: None })
         });
         cases.push(Case {
             call,

@@ -1,7 +1,7 @@
 //! What time it is where the hub runs. Decisions take it as an argument.
 
 use jiff::Zoned;
-use toolyard_core::fill::Now;
+use toolyard_core::arguments::Now;
 
 /// Returns the time on the wall, with how far it is ahead of UTC.
 pub fn now() -> Now {

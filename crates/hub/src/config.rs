@@ -24,6 +24,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
@@ -361,7 +362,7 @@ impl Default for Routing {
     fn default() -> Self {
         Self {
             profile: Ranking::Fitted,
-            confidence_threshold: 0.7,
+            confidence_threshold: thresholds().decision.confidence,
             max_candidates: 5,
             enable_multi_tool: true,
             enable_caching: true,

@@ -8,8 +8,8 @@ mod draft; //    the vectors of one catalog, as far as they are known
 mod endpoint; // a service that computes vectors
 mod model; //    what turns texts into vectors
 mod rush; //     whose vectors somebody waits for
-mod seat; //     which model is in use, and what happens when it fails
-mod shelf; //    vectors that are known already
+mod slot; //     which model is in use, and what happens when it fails
+mod cache; //    vectors that are known already
 mod work; //     computing those that are not
 
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
 use crate::store::{MeaningStatus, Store};
 pub use builtin::{Inside, library_file};
+pub use cache::{EmbeddingCache, TextKey};
 use draft::Draft;
 pub(crate) use draft::Published;
 pub use model::{Embedder, Error};
 use rush::Rush;
-use seat::{Seat, Seated};
-pub use shelf::{Shelf, TextKey};
+use slot::{LoadedModel, ModelSlot};
 pub use work::{Effort, compute};
 
 /// Knows what texts mean.
@@ -38,7 +38,7 @@ pub use work::{Effort, compute};
 pub(crate) struct Meanings {
     store: Arc<Store>,
     http: reqwest::Client,
-    seat: Mutex<Seat>,
+    slot: Mutex<ModelSlot>,
     published: watch::Sender<Option<Arc<Published>>>,
     status: Mutex<MeaningStatus>,
     rush: Rush,
@@ -86,7 +86,7 @@ impl Meanings {
         Self {
             store,
             http,
-            seat: Mutex::default(),
+            slot: Mutex::default(),
             published: watch::Sender::new(None),
             status: Mutex::default(),
             rush: Rush::default(),
@@ -102,7 +102,7 @@ impl Meanings {
     /// Takes a configuration over.
     pub(crate) fn choose(&self, search: &SemanticSearch) {
         let chosen = search.enabled.then(|| search.model.clone());
-        if self.seat.lock().choose(chosen) {
+        if self.slot.lock().choose(chosen) {
             self.wake.notify_one();
         }
     }
@@ -174,11 +174,11 @@ impl Meanings {
         snapshot: &Snapshot,
         likely: &[usize],
     ) -> Readiness {
-        let seat = self.seat.lock();
-        if matches!(seat.opening(), seat::Opening::Nothing) {
+        let slot = self.slot.lock();
+        if matches!(slot.opening(), slot::Opening::Nothing) {
             return Readiness::Complete;
         }
-        match now.filter(|now| seat.is_current(&now.seated)) {
+        match now.filter(|now| slot.is_current(&now.loaded)) {
             Some(now) if now.is_complete(snapshot) => Readiness::Complete,
             Some(now) if now.knows(snapshot, likely) => Readiness::Likely,
             Some(_) | None => Readiness::Lacking,
@@ -200,11 +200,11 @@ impl Meanings {
         if !search.enabled || task.is_empty() || limit.is_zero() {
             return Sensed::Nothing;
         }
-        let request = now.seated.embedder.request(task, limit).await;
+        let request = now.loaded.embedder.request(task, limit).await;
         let (failed, has_fallen) = {
-            let mut seat = self.seat.lock();
+            let mut slot = self.slot.lock();
             let failed = request.as_ref().err().map(ToString::to_string);
-            let has_fallen = seat.count(&now.seated, failed.as_deref());
+            let has_fallen = slot.count(&now.loaded, failed.as_deref());
             (failed, has_fallen)
         };
         if has_fallen {
@@ -221,7 +221,7 @@ impl Meanings {
 
     /// Reads a request beside the texts of tools, and returns how well each fits; nothing where the model cannot read.
     pub(crate) async fn read(&self, now: &Published, task: &str, texts: Vec<String>) -> Vec<f32> {
-        let (embedder, task) = (now.seated.embedder.clone(), spoken(task));
+        let (embedder, task) = (now.loaded.embedder.clone(), spoken(task));
         let reading = tokio::task::spawn_blocking(move || work::read(&embedder, &task, &texts));
         reading.await.unwrap_or_default()
     }
@@ -290,11 +290,11 @@ impl Meanings {
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             loop {
-                let Some(seated) = this.seated() else { return this.publish_nothing() };
-                let is_current = || this.seat.lock().is_current(&seated);
+                let Some(loaded) = this.loaded() else { return this.publish_nothing() };
+                let is_current = || this.slot.lock().is_current(&loaded);
                 let goes_on = || !this.is_closed.load(Ordering::Relaxed) && goes_on() && is_current();
-                let Err(err) = this.fill(&seated, &snapshot, effort, &goes_on) else { return };
-                this.seat.lock().fall(&seated, &err.to_string());
+                let Err(err) = this.fill(&loaded, &snapshot, effort, &goes_on) else { return };
+                this.slot.lock().fall(&loaded, &err.to_string());
             }
         });
         let _ = work.await;
@@ -302,22 +302,22 @@ impl Meanings {
 
     fn fill(
         &self,
-        seated: &Arc<Seated>,
+        loaded: &Arc<LoadedModel>,
         snapshot: &Arc<Snapshot>,
         effort: Effort,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
         let first = self.rush.tools(snapshot.number);
-        let (mut draft, missing) = Draft::new(seated, snapshot, &first);
+        let (mut draft, missing) = Draft::new(loaded, snapshot, &first);
         self.publish(&draft);
         let awaited = missing.iter().take_while(|missing| missing.is_of(&first)).count();
         let (awaited, rest) = missing.split_at(awaited);
         let mut published = Instant::now();
         for part in [awaited, rest].into_iter().filter(|part| !part.is_empty()) {
             let texts: Vec<&str> = part.iter().map(|missing| missing.text.as_str()).collect();
-            compute(&seated.embedder, &texts, effort, goes_on, &mut |made| {
+            compute(&loaded.embedder, &texts, effort, goes_on, &mut |made| {
                 let kept: Vec<_> = made.iter().map(|(at, vector)| (part[*at].key, vector.clone())).collect();
-                seated.shelf.keep(&kept);
+                loaded.cache.keep(&kept);
                 for (at, vector) in &made {
                     draft.add(&part[*at], vector);
                 }
@@ -335,19 +335,19 @@ impl Meanings {
     }
 
     /// Opens the model that is to be used, unless it is open.
-    fn seated(&self) -> Option<Arc<Seated>> {
+    fn loaded(&self) -> Option<Arc<LoadedModel>> {
         loop {
-            let opening = self.seat.lock().opening();
+            let opening = self.slot.lock().opening();
             let opening = match opening {
-                seat::Opening::Open(seated) => return Some(seated),
-                seat::Opening::Nothing => return None,
-                seat::Opening::Wanted(opening) => opening,
+                slot::Opening::Open(loaded) => return Some(loaded),
+                slot::Opening::Nothing => return None,
+                slot::Opening::Wanted(opening) => opening,
             };
             let opened = opening.open(&self.http).map(|embedder| {
-                let shelf = Shelf::new(Arc::clone(&self.store), &embedder);
-                (embedder, shelf)
+                let cache = EmbeddingCache::new(Arc::clone(&self.store), &embedder);
+                (embedder, cache)
             });
-            self.seat.lock().opened(&opening, opened);
+            self.slot.lock().opened(&opening, opened);
         }
     }
 
@@ -362,14 +362,14 @@ impl Meanings {
 
     fn publish_nothing(&self) {
         self.published.send_replace(None);
-        let trouble = self.seat.lock().trouble();
+        let trouble = self.slot.lock().trouble();
         *self.status.lock() = MeaningStatus { trouble, ..MeaningStatus::default() };
     }
 
     fn tell(&self, draft: &Draft) {
-        let trouble = self.seat.lock().trouble();
+        let trouble = self.slot.lock().trouble();
         *self.status.lock() = MeaningStatus {
-            model: Some(draft.seated.embedder.name().to_owned()),
+            model: Some(draft.loaded.embedder.name().to_owned()),
             known: draft.known,
             all: draft.all,
             trouble,
@@ -378,12 +378,12 @@ impl Meanings {
 
     /// Waits until a model that failed may be tried again.
     async fn retried(&self) {
-        let at = self.seat.lock().retry_at();
+        let at = self.slot.lock().retry_at();
         match at {
             Some(at) => tokio::time::sleep_until(at.into()).await,
             None => std::future::pending().await,
         }
-        self.seat.lock().retry();
+        self.slot.lock().retry();
     }
 }
 

@@ -1,7 +1,7 @@
 //! From `KEY=VALUE` words to the arguments that a tool's schema wants.
 
 use serde_json::{Map, Value};
-use toolyard_core::fill::Form;
+use toolyard_core::arguments::Form;
 use toolyard_core::tool::{Parameter, Tool};
 
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use toolyard_eval::arguments::Arguments;
-use toolyard_eval::score::{Fleet, Point, Ranking, Scores, Share};
+use toolyard_eval::score::{Fleet, Point, Quality, Scores, Share};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::output::{self, Attribute, Cell, Layout, count};
 
 /// Returns everything as programs read it.
 pub(super) fn json(all: &[Scores]) -> Value {
-    let macro_of = |ranking: fn(&Scores) -> Ranking| Ranking::mean(all.iter().map(ranking));
+    let macro_of = |ranking: fn(&Scores) -> Quality| Quality::mean(all.iter().map(ranking));
     let mut overall = ranking_json(macro_of(|scores| scores.ranking));
     overall["bm25"] = ranking_json(macro_of(|scores| scores.bm25));
     json!({ "sets": all.iter().map(set_json).collect::<Vec<_>>(), "macro": overall })
@@ -54,8 +54,8 @@ fn set_json(scores: &Scores) -> Value {
 }
 
 fn add_fleet(set: &mut Value, fleet: &Fleet) {
-    let top = |(n, ranking): (usize, Ranking)| json!({ "n": n, "top1": round(ranking.top1) });
-    let both = |(n, ranking): (usize, Ranking)| json!({ "n": n, "top1": round(ranking.top1), "recall5": round(ranking.recall5) });
+    let top = |(n, ranking): (usize, Quality)| json!({ "n": n, "top1": round(ranking.top1) });
+    let both = |(n, ranking): (usize, Quality)| json!({ "n": n, "top1": round(ranking.top1), "recall5": round(ranking.recall5) });
     let mut destructive = both(fleet.destructive);
     destructive["asked_first"] = share(fleet.asked_first);
     destructive["ran_unconfirmed"] = json!(fleet.ran);
@@ -84,8 +84,8 @@ fn add_fleet(set: &mut Value, fleet: &Fleet) {
     set["languages"] = json!({ "en": top(fleet.english), "other": top(fleet.other) });
 }
 
-fn ranking_json(ranking: Ranking) -> Value {
-    let Ranking { top1, recall5, ndcg10 } = ranking;
+fn ranking_json(ranking: Quality) -> Value {
+    let Quality { top1, recall5, ndcg10 } = ranking;
     json!({ "top1": round(top1), "recall5": round(recall5), "ndcg10": round(ndcg10) })
 }
 
@@ -127,7 +127,7 @@ pub(super) fn words(all: &[Scores]) -> String {
 
 fn ranking_table(all: &[Scores]) -> String {
     let header = &["set", "tools", "queries", "top-1", "", "recall@5", "", "nDCG@10", "", "µs"];
-    let columns = |own: Ranking, bm25: Ranking| {
+    let columns = |own: Quality, bm25: Quality| {
         let pairs = [(own.top1, bm25.top1), (own.recall5, bm25.recall5), (own.ndcg10, bm25.ndcg10)];
         pairs.into_iter().flat_map(|(own, bm25)| {
             [Cell::new(two(own)).add_attribute(Attribute::Bold), Cell::new(format!("({})", two(bm25)))]
@@ -142,7 +142,7 @@ fn ranking_table(all: &[Scores]) -> String {
     let mut rows: Vec<Vec<Cell>> = all.iter().map(row).collect();
     if all.len() > 1 {
         let mut last = vec![Cell::new("mean"), Cell::new(""), Cell::new("")];
-        let mean = |ranking: fn(&Scores) -> Ranking| Ranking::mean(all.iter().map(ranking));
+        let mean = |ranking: fn(&Scores) -> Quality| Quality::mean(all.iter().map(ranking));
         last.extend(columns(mean(|it| it.ranking), mean(|it| it.bm25)));
         last.push(Cell::new(""));
         rows.push(last);
@@ -170,7 +170,7 @@ fn decision_table(all: &[Scores]) -> String {
 }
 
 fn kinds(fleet: &Fleet) -> String {
-    let ranked = |name: &str, (n, ranking): (usize, Ranking)| {
+    let ranked = |name: &str, (n, ranking): (usize, Quality)| {
         let said = format!("top-1 {}, recall@5 {}", two(ranking.top1), two(ranking.recall5));
         vec![Cell::new(name), Cell::new(n), Cell::new(said)]
     };

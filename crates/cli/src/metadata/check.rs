@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use toolyard_core::metadata::{Error, Sidecar};
+use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::clean;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::Fields;
@@ -59,9 +60,6 @@ impl Remark {
         Self { is_bad: false, ..Self::bad(message) }
     }
 }
-
-/// Names that are less alike than this are different words.
-const NEAR: f64 = 0.8;
 
 pub(super) async fn run(common: &Common, asked: &Check) -> Result<(), Failure> {
     let source = Source::find(common)?;
@@ -187,7 +185,10 @@ fn compare(hub: &Hub, snapshot: &Snapshot, sidecar: &Sidecar) -> Vec<Remark> {
 
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let alike = known.map(|known| (strsim::jaro_winkler(name, known), known));
-    alike.filter(|(likeness, _)| *likeness > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+    alike
+        .filter(|(likeness, _)| *likeness > thresholds().spelling.setting)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
 }
 
 fn show(common: &Common, checked: &[Checked]) -> Result<(), Failure> {

@@ -2,16 +2,15 @@
 
 use owo_colors::OwoColorize;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Source};
-use toolyard_core::route::{self, Candidate, Decision, Signal, Verdict};
+use toolyard_core::arguments::{Argument, Source};
+use toolyard_core::rank::{self, Candidate, Decision, Signal, Verdict};
+use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::clean;
 
 use super::Way;
 use crate::output::{self, Attribute, Cell, Layout};
 use crate::tools;
 
-/// What adds less than this to a score is no reason.
-const WORTH_SAYING: f32 = 0.1;
 /// Characters of a value.
 const MOST_CHARS: usize = 80;
 /// Signals that are named for one tool.
@@ -108,7 +107,7 @@ pub(super) fn round(value: f64) -> Value {
     json!((value * 1000.0).round() / 1000.0)
 }
 
-fn language(intent: &route::Intent) -> String {
+fn language(intent: &rank::Intent) -> String {
     json!(intent.language).as_str().unwrap_or_default().to_owned()
 }
 
@@ -191,6 +190,7 @@ fn listed(added: impl Iterator<Item = (Signal, f32)>) -> String {
         }
     }
     sums.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let worth = sums.into_iter().filter(|(_, sum)| sum.abs() >= WORTH_SAYING).take(MOST);
+    let worth =
+        sums.into_iter().filter(|(_, sum)| f64::from(sum.abs()) >= thresholds().ranking.shown).take(MOST);
     worth.map(|(name, sum)| format!("{name} {sum:+.1}")).collect::<Vec<_>>().join(", ")
 }

@@ -137,7 +137,7 @@ fn r6_what_was_measured_is_a_table() {
 fn r6_signals_can_be_left_out() {
     let place = Place::new();
     write_post(&place);
-    let all: Vec<String> = toolyard_core::route::Signal::ALL.iter().map(|it| it.name().to_owned()).collect();
+    let all: Vec<String> = toolyard_core::rank::Signal::ALL.iter().map(|it| it.name().to_owned()).collect();
     let (report, _) = place.json(&["eval", "--model", "none", "post", "--json", "--without", &all.join(",")]);
     // With nothing to go by tools tie, and the name decides: the parcel goes by mail.
     assert_eq!(report["sets"][0]["top1"], rounded(4.0 / 6.0));

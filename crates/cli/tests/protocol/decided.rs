@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use toolyard_core::route::Verdict;
+use toolyard_core::rank::Verdict;
 use toolyard_hub::caller::Caller;
 use toolyard_hub::config::{self, Config, Folders};
 use toolyard_hub::hub::{Hub, Learning, Options};

@@ -1,6 +1,6 @@
 //! Fitting: which weights make the right tool most likely, and how sure that is.
 
-use toolyard_core::route::{Gate, Signal, Signals, Trait, Traits};
+use toolyard_core::rank::{Gate, Signal, Signals, Trait, Traits};
 
 /// A request with everything that could have been chosen.
 #[derive(Clone)]

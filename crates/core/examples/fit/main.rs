@@ -26,7 +26,7 @@ mod sample;
 use std::path::PathBuf;
 
 use toolyard_core::lexicon::Related;
-use toolyard_core::route::{Signal, Table, Traits, Weights};
+use toolyard_core::rank::{Signal, Table, Traits, Weights};
 
 use learn::{Answer, Choice};
 use sample::{Encoding, Hub, Look, SetHub};

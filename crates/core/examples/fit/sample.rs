@@ -11,7 +11,7 @@ use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::index::{Index, Meaning, Sense, asked, parts, spoken, tool_text};
 use toolyard_core::lexicon::Related;
 use toolyard_core::metadata::{Knowledge, Library};
-use toolyard_core::route::{self, Method, Observed, Ranked, Reasons, Request, Rules, Scope, Weights};
+use toolyard_core::rank::{self, Method, Observed, Ranked, Reasons, Request, Rules, Scope, Weights};
 use toolyard_core::tool::{Tool, ToolId};
 use toolyard_encoder::{Embedding, Encoder, Packed};
 
@@ -131,7 +131,7 @@ impl Look<'_> {
         let (Self::Twice(weights), Some(encoding)) = (self, encoding) else { return Some(Vec::new()) };
         let method = Method::Fitted(weights);
         let rules = Rules { method, confidence: 1.0, candidates: 1, reasons: Reasons::LeftOut };
-        match route::rank(Scope::plain(catalog, index), Request { task: text, sense }, rules) {
+        match rank::rank(Scope::plain(catalog, index), Request { task: text, sense }, rules) {
             Ranked::Clear(_) => None,
             Ranked::Unclear(open) => Some(encoding.read(text, catalog, open.tools())),
         }
@@ -208,7 +208,7 @@ impl<'a> Hub<'a> {
             let request = &self.data.requests[at];
             let (sense, read) = self.look(&request.text, look)?;
             let asked = Request { task: &request.text, sense: sense.as_ref() };
-            let Observed { tools: candidates, gates } = route::observe(self.scope(), asked, &read);
+            let Observed { tools: candidates, gates } = rank::observe(self.scope(), asked, &read);
             let right = candidates.iter().map(|(tool, _)| self.is_right(*tool, request)).collect();
             Some(Choice {
                 server: request.server,
@@ -230,7 +230,7 @@ impl<'a> Hub<'a> {
         let judged = |text: &str| {
             let (sense, read) = self.look(text, look)?;
             let asked = Request { task: text, sense: sense.as_ref() };
-            Some(route::traits(self.scope(), asked, &read, weights))
+            Some(rank::traits(self.scope(), asked, &read, weights))
         };
         let mut answers: Vec<Answer> = inside
             .into_iter()
@@ -374,7 +374,7 @@ impl<'a> SetHub<'a> {
         let choice = |(text, needed): &&SetRequest| {
             let (sense, read) = self.look(text, look)?;
             let asked = Request { task: text, sense: sense.as_ref() };
-            let Observed { tools: candidates, gates } = route::observe(self.scope(), asked, &read);
+            let Observed { tools: candidates, gates } = rank::observe(self.scope(), asked, &read);
             let right: Vec<bool> = candidates.iter().map(|(tool, _)| self.is_right(*tool, needed)).collect();
             let signals = candidates.into_iter().map(|(_, it)| it).collect();
             Some(Choice { server: self.set.name.len(), signals, gates, right })
@@ -387,7 +387,7 @@ impl<'a> SetHub<'a> {
         let answer = |(text, needed): &&SetRequest| {
             let (sense, read) = self.look(text, look)?;
             let asked = Request { task: text, sense: sense.as_ref() };
-            let (first, traits) = route::traits(self.scope(), asked, &read, weights);
+            let (first, traits) = rank::traits(self.scope(), asked, &read, weights);
             let is_right = first.is_some_and(|first| self.is_right(first, needed));
             Some(Answer { traits, truth: if is_right { Truth::Right } else { Truth::Wrong } })
         };

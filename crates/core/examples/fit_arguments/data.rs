@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use serde_json::{Map, Value};
-use toolyard_core::fill::Form;
+use toolyard_core::arguments::Form;
 
 use crate::invent;
 

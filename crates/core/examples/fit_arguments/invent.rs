@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Field, Form};
+use toolyard_core::arguments::{Field, Form};
 
 use crate::data::{Case, text};
 use crate::learn::Dice;

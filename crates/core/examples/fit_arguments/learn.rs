@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
-use toolyard_core::fill::{Ballot, Field, alike, ballots};
+use toolyard_core::arguments::{Field, FieldFeatures, equivalent, field_features};
 
 use crate::data::Case;
-use crate::measure::wish;
+use crate::measure::sources;
 
 /// Wrong values of a field that are learnt from; the others are counted by them.
 const MOST_WRONG: usize = 40;
@@ -42,7 +42,7 @@ impl Lesson<u64> {
     }
 }
 
-/// Returns the weights as `Scales::parse` reads them.
+/// Returns the weights as `FeatureWeights::parse` reads them.
 pub(crate) fn fit(cases: &[&Case]) -> String {
     let mut names: HashMap<u64, String> = HashMap::new();
     let mut numbers: HashMap<u64, u32> = HashMap::new();
@@ -52,10 +52,10 @@ pub(crate) fn fit(cases: &[&Case]) -> String {
     let (mut found, mut wanted) = (0_usize, 0_usize);
     for case in cases {
         let mut own_names = HashMap::new();
-        for ballot in ballots(&case.form, &wish(&case.text, &Map::new()), &mut own_names) {
-            let gold = gold(&case.form.fields()[ballot.field], &case.gold);
+        for features in field_features(&case.form, &sources(&case.text, &Map::new()), &mut own_names) {
+            let gold = gold(&case.form.fields()[features.field], &case.gold);
             wanted += usize::from(gold.is_some());
-            let Some(lesson) = lesson(ballot, gold, case, &mut dice) else { continue };
+            let Some(lesson) = lesson(features, gold, case, &mut dice) else { continue };
             found += usize::from(gold.is_some());
             lessons.push(lesson.numbered(|id| {
                 let at = *numbers.entry(id).or_insert_with(|| {
@@ -99,10 +99,15 @@ pub(crate) fn fit(cases: &[&Case]) -> String {
 }
 
 /// Samples the values of a field; `None` when the right one is not among them.
-fn lesson(ballot: Ballot, gold: Option<&Value>, case: &Case, dice: &mut Dice) -> Option<Lesson<u64>> {
-    let is_right = |value: &Value| gold.is_some_and(|gold| alike(gold, value));
+fn lesson(
+    features: FieldFeatures,
+    gold: Option<&Value>,
+    case: &Case,
+    dice: &mut Dice,
+) -> Option<Lesson<u64>> {
+    let is_right = |value: &Value| gold.is_some_and(|gold| equivalent(gold, value));
     let (right, mut wrong): (Vec<_>, Vec<_>) =
-        ballot.options.into_iter().partition(|(value, _)| is_right(value));
+        features.options.into_iter().partition(|(value, _)| is_right(value));
     let mut right: Vec<Vec<u64>> = right.into_iter().map(|(_, features)| features).collect();
     if gold.is_some() && right.is_empty() {
         return None;
@@ -117,10 +122,10 @@ fn lesson(ballot: Ballot, gold: Option<&Value>, case: &Case, dice: &mut Dice) ->
     let wrong = wrong.into_iter().map(|(_, features)| features);
     // Leaving it out is right where there is no value, and else the first of the wrong ones.
     let (options, right) = if gold.is_none() {
-        (std::iter::once(ballot.absent).chain(wrong).collect(), 1)
+        (std::iter::once(features.absent).chain(wrong).collect(), 1)
     } else {
         let count = right.len();
-        right.push(ballot.absent);
+        right.push(features.absent);
         (right.into_iter().chain(wrong).collect(), count)
     };
     let weight = match case.source {

@@ -19,7 +19,7 @@ mod measure;
 
 use std::path::PathBuf;
 
-use toolyard_core::fill::Scales;
+use toolyard_core::arguments::FeatureWeights;
 
 fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
@@ -28,8 +28,8 @@ fn main() {
     let cases = data::load(&train, &catalogs, &training);
     let (held, kept): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.is_held_out);
     println!("{} requests to fit on, {} to measure on", kept.len(), held.len());
-    measure::report("rules", &held, &Scales::parse(include_str!("rules.tsv")));
-    let without = Scales::parse(&learn::fit(&kept));
+    measure::report("rules", &held, &FeatureWeights::parse(include_str!("rules.tsv")));
+    let without = FeatureWeights::parse(&learn::fit(&kept));
     measure::report("fitted", &held, &without);
     measure::sureness("fitted", &held, &without);
     let all: Vec<&data::Case> = cases.iter().collect();

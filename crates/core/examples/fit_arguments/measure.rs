@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use jiff::civil::date;
 use serde_json::{Map, Value};
-use toolyard_core::fill::{Evidence, Now, Scales, Source, Wish, alike, fill_with};
+use toolyard_core::arguments::{Evidence, FeatureWeights, Now, Source, Sources, equivalent, fill_with};
 use toolyard_core::tool::{Effect, Hints};
 
 use crate::data::Case;
 
 /// The day on which the requests were written.
-pub(crate) fn wish<'a>(task: &'a str, given: &'a Map<String, Value>) -> Wish<'a> {
+pub(crate) fn sources<'a>(task: &'a str, given: &'a Map<String, Value>) -> Sources<'a> {
     let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
-    Wish { task, given, earlier: &[], now }
+    Sources { task, given, earlier: &[], now }
 }
 
 #[derive(Default)]
@@ -25,11 +25,11 @@ struct Tally {
     invented: usize,
 }
 
-pub(crate) fn report(title: &str, cases: &[&Case], scales: &Scales) {
+pub(crate) fn report(title: &str, cases: &[&Case], weights: &FeatureWeights) {
     for source in ["written", "hammerbench", "api_bank_train", "sgd"] {
         let mut tally = Tally::default();
         for case in cases.iter().filter(|case| case.source == source) {
-            tally.add(case, scales);
+            tally.add(case, weights);
         }
         let share = |a: usize, b: usize| a as f64 / b.max(1) as f64;
         println!(
@@ -44,12 +44,12 @@ pub(crate) fn report(title: &str, cases: &[&Case], scales: &Scales) {
 }
 
 impl Tally {
-    fn add(&mut self, case: &Case, scales: &Scales) {
-        let filled = fill_with(&case.form, &wish(&case.text, &Map::new()), scales).object();
+    fn add(&mut self, case: &Case, weights: &FeatureWeights) {
+        let filled = fill_with(&case.form, &sources(&case.text, &Map::new()), weights).object();
         let is_default =
-            |name: &str, value: &Value| case.form.default_of(name).is_some_and(|it| alike(it, value));
+            |name: &str, value: &Value| case.form.default_of(name).is_some_and(|it| equivalent(it, value));
         let right =
-            case.gold.iter().filter(|(name, gold)| filled.get(*name).is_some_and(|it| alike(gold, it)));
+            case.gold.iter().filter(|(name, gold)| filled.get(*name).is_some_and(|it| equivalent(gold, it)));
         let right = right.count();
         let invented = filled
             .iter()
@@ -66,13 +66,13 @@ impl Tally {
 
 /// Prints how often values that were found for tools that change something are right, by what says them and by how
 /// sure they are. `SURE` in `fill` is chosen by this.
-pub(crate) fn sureness(title: &str, cases: &[&Case], scales: &Scales) {
+pub(crate) fn sureness(title: &str, cases: &[&Case], weights: &FeatureWeights) {
     let mut counts = BTreeMap::<(Evidence, usize), (usize, usize)>::new();
     let changes = |case: &&&Case| Effect::infer(&case.name, Hints::default()) != Effect::Read;
     for case in cases.iter().filter(changes) {
-        for found in fill_with(&case.form, &wish(&case.text, &Map::new()), scales).arguments {
+        for found in fill_with(&case.form, &sources(&case.text, &Map::new()), weights).arguments {
             if matches!(found.source, Source::Text | Source::Implied) {
-                let is_right = case.gold.get(&found.name).is_some_and(|gold| alike(gold, &found.value));
+                let is_right = case.gold.get(&found.name).is_some_and(|gold| equivalent(gold, &found.value));
                 let count = counts.entry((found.evidence, (found.confidence * 20.0) as usize)).or_default();
                 *count = (count.0 + usize::from(is_right), count.1 + 1);
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::plan;
-use crate::route::{Candidate, Decision};
+use crate::rank::{Candidate, Decision};
 use crate::session::{Meant, Registry, merged, needed};
 use crate::task::clauses;
 use crate::thresholds::thresholds;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Ambiguity, Conclusion, Decide, Lack, Next, Prospect, normalised};
-use crate::fill::{self, Argument, Filling, Form, Source, Wish};
-use crate::plan::{self, Choice, Duty, Input, Plan, Step};
-use crate::route::{Candidate, Decision, Intent, Verdict};
+use crate::arguments::{self, Argument, Filling, Form, Source, Sources};
+use crate::plan::{self, Choice, ChosenStep, Input, Plan, Step};
+use crate::rank::{Candidate, Decision, Intent, Verdict};
 use crate::task::{Clause, Each, StandIn, names_one, stand_ins};
 use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool};
@@ -67,7 +67,7 @@ impl Decide<'_> {
 
     /// Plans one request whose words list values for a tool that takes one at a time.
     fn listed(&self, whole: Vec<Clause>) -> Result<Option<Conclusion>, Next> {
-        if !fill::may_list(self.goal.task) {
+        if !arguments::may_list(self.goal.task) {
             return Ok(None);
         }
         let decision = self.decision(self.goal.task)?;
@@ -106,11 +106,11 @@ impl Decide<'_> {
         let (tools, knowledge) = (self.world.catalog.tools(), &self.world.index.knowledge);
         let tool = &tools[choice.position];
         let form = self.world.catalog.form(choice.position);
-        if clause.each.is_none() && fill::may_list(&clause.words) {
+        if clause.each.is_none() && arguments::may_list(&clause.words) {
             let given = self.given(form);
-            let wish = Wish { task: &clause.words, given: &given, earlier: &[], now: self.world.now };
-            let filling = fill::fill(form, &wish);
-            clause.each = plan::repetition(form, knowledge.of(choice.position).effect, &wish, &filling);
+            let sources = Sources { task: &clause.words, given: &given, earlier: &[], now: self.world.now };
+            let filling = arguments::fill(form, &sources);
+            clause.each = plan::repetition(form, knowledge.of(choice.position).effect, &sources, &filling);
         }
         let inverse = plan::inverse(self.world.catalog, knowledge, choice.position);
         let inverse = inverse.map(|at| (&tools[at], self.world.catalog.form(at)));
@@ -125,9 +125,9 @@ impl Decide<'_> {
         let (confidence, tools) = (together(&choices), choices.iter().map(|it| it.position).collect());
         let mut advised = vec![false; steps.len()];
         loop {
-            let duties: Vec<Duty<'_>> =
-                steps.iter().zip(&fillings).map(|(it, filling)| self.duty(it, filling)).collect();
-            let gap = match plan::draw(&plan_name(self.goal.task), &duties) {
+            let chosen_steps: Vec<ChosenStep<'_>> =
+                steps.iter().zip(&fillings).map(|(it, filling)| self.chosen(it, filling)).collect();
+            let gap = match plan::draw(&plan_name(self.goal.task), &chosen_steps) {
                 Ok(plan) => {
                     let single = single(steps, &plan);
                     let found = found(&plan, &fillings);
@@ -145,18 +145,18 @@ impl Decide<'_> {
             // What earlier steps give is known by now, so only what nobody has is looked for.
             let known = Filling { missing: gap.missing, ..fillings[gap.at].clone() };
             let (words, given) = (said(clause), self.given(form));
-            let wish = Wish { task: &words, given: &given, earlier: &[], now: self.world.now };
-            fillings[gap.at] = self.completed(gap.at, choice.position, (&wish, known))?;
+            let sources = Sources { task: &words, given: &given, earlier: &[], now: self.world.now };
+            fillings[gap.at] = self.completed(gap.at, choice.position, (&sources, known))?;
         }
     }
 
-    fn duty<'s>(&self, step: &'s Assigned<'_>, filling: &Filling) -> Duty<'s> {
+    fn chosen<'s>(&self, step: &'s Assigned<'_>, filling: &Filling) -> ChosenStep<'s> {
         let Assigned { clause, choice, tool, form, inverse } = step;
         let knowledge = self.world.index.knowledge.of(choice.position);
         let arguments: Map<String, Value> = filling.object();
         // What has to be confirmed is asked about like what destroys.
         let is_asked = (self.world.confirms)(tool, &arguments, &Intent::of(&clause.words));
-        Duty {
+        ChosenStep {
             clause,
             tool,
             form,
@@ -173,7 +173,7 @@ impl Decide<'_> {
         let (tool, form) = (&self.world.catalog.tools()[position], self.world.catalog.form(position));
         let (words, given) = (said(clause), self.given(form));
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
-        plan::read(tool, form, clause, &Wish { task: &words, given: &given, earlier, now: self.world.now })
+        plan::read(tool, form, clause, &Sources { task: &words, given: &given, earlier, now: self.world.now })
     }
 
     /// Returns what the caller gave for a tool.

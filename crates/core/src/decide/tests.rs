@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::catalog::{Advertised, Bounds};
 use crate::metadata::Knowledge;
-use crate::route::{self, Method, Reasons, Request, Scope, Weights};
+use crate::rank::{self, Method, Reasons, Request, Scope, Weights};
 
 #[test]
 fn r17_a_request_is_bounded_and_shows_what_it_holds() {
@@ -98,10 +98,8 @@ fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
         let line = match decide.advance() {
             Next::Rank(words) => {
                 let method = Method::Fitted(Weights::builtin());
-                let rules =
-                    route::Rules { method, confidence: 0.3, candidates: 5, reasons: Reasons::LeftOut };
-                let decision =
-                    route::decide(Scope::plain(&catalog, &index), Request::in_words(&words), rules);
+                let rules = rank::Rules { method, confidence: 0.3, candidates: 5, reasons: Reasons::LeftOut };
+                let decision = rank::decide(Scope::plain(&catalog, &index), Request::in_words(&words), rules);
                 let line = format!("rank {words:?}");
                 decide.ranked(words, Arc::new(decision));
                 line

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::text::each_term;
+use crate::thresholds::thresholds;
 
 /// The fields of use that tools and requests belong to.
 #[derive(Debug)]
@@ -90,7 +91,9 @@ impl Categories {
         each_term(text, &mut |term| {
             let pair = self.nouns.get(format!("{before} {term}").as_str());
             for noun in pair.into_iter().chain(self.nouns.get(term)) {
-                votes[noun.category] += if noun.is_product { 3.0 } else { 1.0 } / noun.shared_by as f32;
+                votes[noun.category] +=
+                    if noun.is_product { thresholds().language.product as f32 } else { 1.0 }
+                        / noun.shared_by as f32;
             }
             before.clear();
             before.push_str(term);

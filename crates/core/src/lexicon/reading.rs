@@ -2,6 +2,7 @@
 
 use super::{Action, Language, Lexicon, Meaning, ends, folded};
 use crate::text::{SOME_FOLDER, is_unparted, without_folders};
+use crate::thresholds::thresholds;
 
 /// A request, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +102,7 @@ fn language(lexicon: &Lexicon, text: &str, runs: &[&str]) -> Language {
     if let Some(language) = Language::of_script(text) {
         return language;
     }
+    let limits = &thresholds().language;
     let mut votes = [0.0_f32; Language::ALL.len()];
     for run in runs {
         let stops = lexicon.stops.get(*run).map(Vec::as_slice).unwrap_or_default();
@@ -109,7 +111,7 @@ fn language(lexicon: &Lexicon, text: &str, runs: &[&str]) -> Language {
         // A word that many languages share says little about which one it is.
         let stop_languages = stops.iter().map(|it| (*it, 1.0 / stops.len() as f32));
         let known: Vec<Language> = meanings.iter().chain(beginnings).map(|it| it.language).collect();
-        let known_languages = known.iter().map(|it| (*it, 0.7 / known.len() as f32));
+        let known_languages = known.iter().map(|it| (*it, limits.known_word as f32 / known.len() as f32));
         for (language, vote) in stop_languages.chain(known_languages) {
             votes[language as usize] += vote;
         }
@@ -120,8 +122,12 @@ fn language(lexicon: &Lexicon, text: &str, runs: &[&str]) -> Language {
     });
     // English names and terms stand in every language, so another one must clearly win; one word that two
     // languages share is not enough.
-    let least = if text.is_ascii() { 0.99 } else { 0.2 };
-    best.filter(|best| votes[*best as usize] > (english * 1.05 + 0.2).max(least)).unwrap_or(Language::En)
+    let least = if text.is_ascii() { limits.ascii as f32 } else { limits.other as f32 };
+    best.filter(|best| {
+        votes[*best as usize]
+            > (english * limits.english_share as f32 + limits.english_lead as f32).max(least)
+    })
+    .unwrap_or(Language::En)
 }
 
 fn beginnings<'a>(lexicon: &'a Lexicon, run: &str) -> &'a [Meaning] {

@@ -4,7 +4,7 @@
 
 use crate::catalog::Catalog;
 use crate::lexicon::Action;
-use crate::route::{Candidate, Decision, Intent, Signal};
+use crate::rank::{Candidate, Decision, Intent, Signal};
 use crate::task::{Clause, Shape, StandIn, stand_ins};
 use crate::thresholds::thresholds;
 
@@ -233,7 +233,7 @@ mod tests {
     use crate::catalog::{Advertised, Bounds};
     use crate::index::Index;
     use crate::metadata::Knowledge;
-    use crate::route::{self, Method, Reasons, Request, Rules, Scope, Weights};
+    use crate::rank::{self, Method, Reasons, Request, Rules, Scope, Weights};
     use crate::task::clauses;
 
     fn desk() -> Catalog {
@@ -255,7 +255,7 @@ mod tests {
     fn decide(catalog: &Catalog, index: &Index, task: &str) -> Decision {
         let method = Method::Fitted(Weights::builtin());
         let rules = Rules { method, confidence: 0.7, candidates: 8, reasons: Reasons::LeftOut };
-        route::decide(Scope::plain(catalog, index), Request::in_words(task), rules)
+        rank::decide(Scope::plain(catalog, index), Request::in_words(task), rules)
     }
 
     #[test]

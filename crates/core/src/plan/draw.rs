@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Input, Plan, Step};
-use crate::fill::{Filling, Form, Missing};
+use crate::arguments::{Filling, Form, Missing};
 use crate::lexicon::Action;
 use crate::task::Clause;
 use crate::tool::{Effect, Tool, ToolId};
@@ -26,7 +26,7 @@ pub use undo::inverse;
 
 /// A request, and the tool that is chosen for it.
 #[derive(Clone, Debug)]
-pub struct Duty<'a> {
+pub struct ChosenStep<'a> {
     /// The request.
     pub clause: &'a Clause,
     /// The tool.
@@ -57,21 +57,21 @@ pub struct Gap {
 }
 
 /// Draws the plan for requests in the order in which they are done.
-pub fn draw(name: &str, duties: &[Duty<'_>]) -> Result<Plan, Gap> {
-    let mut steps: Vec<Step> = Vec::with_capacity(duties.len());
-    for (at, duty) in duties.iter().enumerate() {
-        let bound = bind::bind(duty, &duties[..at], &steps);
+pub fn draw(name: &str, chosen_steps: &[ChosenStep<'_>]) -> Result<Plan, Gap> {
+    let mut steps: Vec<Step> = Vec::with_capacity(chosen_steps.len());
+    for (at, chosen) in chosen_steps.iter().enumerate() {
+        let bound = bind::bind(chosen, &chosen_steps[..at], &steps);
         if !bound.missing.is_empty() {
-            return Err(Gap { at, tool: duty.tool.id.clone(), missing: bound.missing });
+            return Err(Gap { at, tool: chosen.tool.id.clone(), missing: bound.missing });
         }
         let mut step = Step {
             each: bound.each,
-            retries: if duty.effect == Effect::Read { RETRIES } else { 0 },
-            estimate_ms: duty.estimate_ms,
-            ..Step::new(name::name(duty, &steps), duty.tool.id.clone(), duty.effect, bound.arguments)
+            retries: if chosen.effect == Effect::Read { RETRIES } else { 0 },
+            estimate_ms: chosen.estimate_ms,
+            ..Step::new(name::name(chosen, &steps), chosen.tool.id.clone(), chosen.effect, bound.arguments)
         };
-        step.after = waits(duty, &step, &duties[..at], &steps);
-        step.undo = undo::undo(duty, &step);
+        step.after = waits(chosen, &step, &chosen_steps[..at], &steps);
+        step.undo = undo::undo(chosen, &step);
         steps.push(step);
     }
     Ok(Plan::new(in_short(name), steps)
@@ -91,17 +91,17 @@ const RETRIES: u32 = 2;
 const NAME_CHARS: usize = 60;
 
 /// Returns the steps that must be over before one although it does not use their results.
-fn waits(duty: &Duty<'_>, step: &Step, earlier: &[Duty<'_>], steps: &[Step]) -> Vec<String> {
+fn waits(chosen: &ChosenStep<'_>, step: &Step, earlier: &[ChosenStep<'_>], steps: &[Step]) -> Vec<String> {
     let used = step.needs();
     let mut after: Vec<String> = Vec::new();
     for (at, (before, known)) in earlier.iter().zip(steps).enumerate() {
         let is_last = at + 1 == steps.len();
-        let only_reads = duty.effect == Effect::Read && before.effect == Effect::Read;
+        let only_reads = chosen.effect == Effect::Read && before.effect == Effect::Read;
         // What changes things on one server is done in the order in which it was said, and nothing is destroyed
         // while something else is still under way.
         let is_ordered =
-            !only_reads && (duty.tool.server == before.tool.server || duty.effect == Effect::Destroy);
-        if (is_ordered || is_last && duty.clause.is_after) && !used.contains(&known.name.as_str()) {
+            !only_reads && (chosen.tool.server == before.tool.server || chosen.effect == Effect::Destroy);
+        if (is_ordered || is_last && chosen.clause.is_after) && !used.contains(&known.name.as_str()) {
             after.push(known.name.clone());
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Path;
-use crate::fill::Which;
+use crate::arguments::Which;
 
 /// Where one value comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

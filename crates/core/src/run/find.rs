@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::fill::{Discovery, Form, from_result, is_of_type};
+use crate::arguments::{Form, FoundValue, from_result, is_of_type};
 use crate::plan::{Sought, Which};
 use crate::tool::purpose::is_content;
 use crate::tool::vocabulary::vocabulary;
@@ -113,7 +113,7 @@ fn hash(result: &Value, sought: &Sought) -> Option<Value> {
 }
 
 /// Reads a result as what it is about, which may be lines of text.
-fn read(result: &Value, sought: &Sought, which: Which) -> Option<Discovery> {
+fn read(result: &Value, sought: &Sought, which: Which) -> Option<FoundValue> {
     let is_list = types(&sought.schema).contains(&"array");
     // Who asks for all of them gets a list, also where the parameter takes one.
     let wanted = if which == Which::All && !is_list {

@@ -29,8 +29,7 @@ pub fn meant(registry: &Registry, message: &str, ranked: &[(Arc<str>, f32)]) -> 
     let said: BTreeMap<&Arc<str>, usize> = registry.said(message).into_iter().collect();
     let limits = &thresholds().toolset;
     let is_meant = |(domain, share): &(&Arc<str>, f32)| {
-        let share = f64::from(*share);
-        share >= limits.domain || (share >= limits.named_domain && said.contains_key(*domain))
+        *share >= limits.domain as f32 || (*share >= limits.named_domain as f32 && said.contains_key(*domain))
     };
     let mut found: Vec<(&Arc<str>, f32)> = shares.into_iter().filter(is_meant).collect();
     found.sort_by(|a, b| {

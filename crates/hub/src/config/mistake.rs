@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use toolyard_core::thresholds::thresholds;
 
 /// One mistake in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ pub(crate) fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str
         .into_iter()
         .filter(|word| word.len() <= 64)
         .map(|word| (likeness(&folded, &word.to_lowercase()), word))
-        .filter(|(likeness, _)| *likeness >= 0.8)
+        .filter(|(likeness, _)| *likeness >= thresholds().spelling.setting)
         .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
         .map(|(_, word)| word)
 }
@@ -164,5 +165,5 @@ pub(crate) fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str
 fn likeness(written: &str, word: &str) -> f64 {
     // Swapped letters in a short word are one slip of the fingers, but unlike by the other measure.
     let one_slip = word.chars().count() > 2 && strsim::osa_distance(written, word) == 1;
-    strsim::jaro_winkler(written, word).max(if one_slip { 0.9 } else { 0.0 })
+    strsim::jaro_winkler(written, word).max(if one_slip { thresholds().spelling.slip } else { 0.0 })
 }

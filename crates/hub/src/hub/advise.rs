@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use toolyard_core::arguments::{Advice, Argument, Consultation, Evidence, Filling, Form, Source, Sources};
 use toolyard_core::catalog::Catalog;
 use toolyard_core::decide::Consult;
-use toolyard_core::fill::{Advice, Argument, Consultation, Evidence, Filling, Form, Source, Wish};
 use toolyard_core::tool::{Effect, Tool};
 
 use super::{Hub, is_error, text_of};
@@ -75,8 +75,8 @@ impl Hub {
 impl Adviser {
     /// Says what a request says about arguments that words left open; nothing where the model does not help.
     pub async fn advise(&mut self, catalog: &Catalog, consult: &Consult) -> Advice {
-        let (form, wish) = (catalog.form(consult.position), consult.wish());
-        match Consultation::about(form, &wish, &consult.filling) {
+        let (form, sources) = (catalog.form(consult.position), consult.sources());
+        match Consultation::about(form, &sources, &consult.filling) {
             Some(consultation) => self.consult(&consultation, &catalog.tools()[consult.position]).await,
             None => Advice::default(),
         }
@@ -96,8 +96,8 @@ impl Adviser {
             Argument { name, value, source: Source::Given, confidence: 1.0, evidence: Evidence::Marked }
         });
         let sent = Filling { arguments: own.chain(found.iter().cloned()).collect(), missing: Vec::new() };
-        let (form, wish) = (Form::of(tool), Wish { task, given, earlier: &[], now: now() });
-        let consultation = Consultation::after(&form, &wish, &sent, refusal)?;
+        let (form, sources) = (Form::of(tool), Sources { task, given, earlier: &[], now: now() });
+        let consultation = Consultation::after(&form, &sources, &sent, refusal)?;
         let advice = self.consult(&consultation, tool).await;
         let amended = sent.clone().advised(&form, &advice);
         let is_other = amended.object() != sent.object();

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolyard_core::hazard::{self, Hazard};
-use toolyard_core::route::{self, Intent};
+use toolyard_core::rank::{self, Intent};
+use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 
 use super::Hub;
@@ -69,7 +70,7 @@ impl Hub {
                 sign: Some("its arguments are nested too deep to be read".to_owned()),
             },
         };
-        if hazard.effect == Effect::Write && wish.is_some_and(|wish| route::removes(tool, wish)) {
+        if hazard.effect == Effect::Write && wish.is_some_and(|wish| rank::removes(tool, wish)) {
             hazard.effect = Effect::Destroy;
         }
         self.policy().rule(tool, hazard)
@@ -350,7 +351,7 @@ impl Hub {
             .iter()
             .filter(|tool| is_name && is_seen(tool))
             .map(|tool| (strsim::jaro_winkler(tool.id.as_str(), name), tool.id.as_str()))
-            .filter(|(likeness, _)| *likeness > 0.85)
+            .filter(|(likeness, _)| *likeness > thresholds().spelling.tool)
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
         ErrorObject::invalid_params(format!("there is no tool `{shown}`{hint}"))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use toolyard_core::decide::{Conclusion, Decide, Goal, Next, Prospect, World};
-use toolyard_core::route::Intent;
+use toolyard_core::rank::Intent;
 use toolyard_core::tool::Tool;
 
 use super::{Adviser, Hub};
@@ -82,7 +82,7 @@ impl Hub {
         snapshot: &Snapshot,
         wanted: &Wanted<'_>,
         parts: &[String],
-    ) -> Vec<Arc<toolyard_core::route::Decision>> {
+    ) -> Vec<Arc<toolyard_core::rank::Decision>> {
         let mut decisions = Vec::with_capacity(parts.len());
         for task in parts {
             decisions.push(self.rank(snapshot, &Wanted { task, ..*wanted }).await);

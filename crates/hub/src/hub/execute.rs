@@ -8,7 +8,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
-use toolyard_core::fill::Form;
+use toolyard_core::arguments::Form;
 use toolyard_core::hazard;
 use toolyard_core::plan::{Input, Plan, Step};
 use toolyard_core::run::{

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use toolyard_core::decide::normalised;
 use toolyard_core::index::tool_text;
-use toolyard_core::route::{
-    self, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Standing, Verdict, Weights,
+use toolyard_core::rank::{
+    self, Availability, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
@@ -48,12 +48,12 @@ impl Scene {
         }
     }
 
-    fn standing(&self, snapshot: &Snapshot, tool: &Tool, key: &Key) -> Standing {
+    fn availability(&self, snapshot: &Snapshot, tool: &Tool, key: &Key) -> Availability {
         let id = tool.id.as_str();
         let is_shown = key.servers.is_empty() || key.servers.iter().any(|server| **server == *tool.server);
         let tier = super::toolset::tier(&self.config, id).unwrap_or(USUAL);
         let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
-        Standing {
+        Availability {
             is_visible: is_shown && self.policy.permits(tool, effect),
             is_up: !self.failed.contains(&tool.server),
             tier,
@@ -66,10 +66,10 @@ impl Scene {
         &self,
         snapshot: &'a Snapshot,
         key: &'a Key,
-        standing: &'a (dyn Fn(&Tool) -> Standing + Sync),
+        availability: &'a (dyn Fn(&Tool) -> Availability + Sync),
     ) -> Scope<'a> {
         let preferred_server = key.preferred_server.as_deref();
-        Scope { catalog: &snapshot.catalog, index: snapshot.index(), preferred_server, standing }
+        Scope { catalog: &snapshot.catalog, index: snapshot.index(), preferred_server, availability }
     }
 
     fn rules(&self, key: &Key, reasons: Reasons) -> Rules<'static> {
@@ -79,9 +79,9 @@ impl Scene {
 
     /// Ranks by words and metadata alone, at once.
     fn by_words(&self, snapshot: &Snapshot, key: &Key, reasons: Reasons) -> Decision {
-        let standing = |tool: &Tool| self.standing(snapshot, tool, key);
-        let scope = self.scope(snapshot, key, &standing);
-        route::decide(scope, Request::in_words(&key.task), self.rules(key, reasons))
+        let availability = |tool: &Tool| self.availability(snapshot, tool, key);
+        let scope = self.scope(snapshot, key, &availability);
+        rank::decide(scope, Request::in_words(&key.task), self.rules(key, reasons))
     }
 
     fn profile(&self) -> Method<'static> {
@@ -213,9 +213,9 @@ impl Hub {
             Sensed::Known(sense) => Some(sense),
             Sensed::Nothing | Sensed::Failed => None,
         };
-        let standing = |tool: &Tool| scene.standing(snapshot, tool, key);
-        let scope = scene.scope(snapshot, key, &standing);
-        let decision = match route::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
+        let availability = |tool: &Tool| scene.availability(snapshot, tool, key);
+        let scope = scene.scope(snapshot, key, &availability);
+        let decision = match rank::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
         {
             Ranked::Clear(decision) => decision,
             Ranked::Unclear(open) => {
@@ -294,7 +294,7 @@ fn found(scene: &Scene, snapshot: &Snapshot, key: &Key, decision: &Decision) -> 
     let least = found.last().map_or(0.0, |(_, score)| *score);
     for hit in hits {
         let is_new = found.len() < limit && !found.iter().any(|(position, _)| *position == hit.position);
-        if is_new && scene.standing(snapshot, &snapshot.catalog.tools()[hit.position], key).is_visible {
+        if is_new && scene.availability(snapshot, &snapshot.catalog.tools()[hit.position], key).is_visible {
             found.push((hit.position, least - 1.0 / (1.0 + hit.score)));
         }
     }

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use toolyard_core::decide::{self, Needs};
 use toolyard_core::domain;
 use toolyard_core::lexicon::Action;
-use toolyard_core::route::Decision;
+use toolyard_core::rank::Decision;
 use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant, named};
 use toolyard_core::tool::{Effect, Tool};
 

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use toolyard_encoder::{Encoder, Packed, Title};
 
+use super::cache::TextKey;
 use super::model::Embedder;
-use super::shelf::TextKey;
 
 /// Where a file of the folder `models` is.
 #[expect(dead_code, reason = "which of them there are depends on the build")]

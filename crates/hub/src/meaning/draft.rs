@@ -6,14 +6,14 @@ use std::sync::Arc;
 use toolyard_core::index::{Meaning, Part, Sense, parts};
 use toolyard_encoder::{Embedding, Packed};
 
-use super::seat::Seated;
-use super::shelf::TextKey;
+use super::cache::TextKey;
+use super::slot::LoadedModel;
 use crate::live::Snapshot;
 
 /// The vectors of a snapshot while they are put together.
 #[derive(Debug)]
 pub(super) struct Draft {
-    pub(super) seated: Arc<Seated>,
+    pub(super) loaded: Arc<LoadedModel>,
     pub(super) snapshot: Arc<Snapshot>,
     /// How many texts have a vector.
     pub(super) known: usize,
@@ -35,7 +35,7 @@ struct Progress {
 /// The vectors of a snapshot as requests see them.
 #[derive(Debug)]
 pub(crate) struct Published {
-    pub(super) seated: Arc<Seated>,
+    pub(super) loaded: Arc<LoadedModel>,
     snapshot: Arc<Snapshot>,
     meaning: Meaning,
     tools: Vec<Progress>,
@@ -57,17 +57,17 @@ const CHUNK: usize = 256;
 impl Draft {
     /// Gathers the vectors that are known, and the texts that have none: those of the `first` tools, then tools' own texts.
     pub(super) fn new(
-        seated: &Arc<Seated>,
+        loaded: &Arc<LoadedModel>,
         snapshot: &Arc<Snapshot>,
         first: &[usize],
     ) -> (Self, Vec<Missing>) {
         let count = snapshot.catalog.len();
         let mut draft = Self {
-            seated: Arc::clone(seated),
+            loaded: Arc::clone(loaded),
             snapshot: Arc::clone(snapshot),
             known: 0,
             all: 0,
-            meaning: Meaning::new(count, seated.embedder.dims()),
+            meaning: Meaning::new(count, loaded.embedder.dims()),
             tools: vec![Progress::default(); count],
         };
         let mut missing: HashMap<TextKey, Missing> = HashMap::new();
@@ -81,7 +81,7 @@ impl Draft {
                 })
                 .collect();
             let keys: Vec<TextKey> = texts.iter().map(|(_, _, text)| TextKey::of(text)).collect();
-            let found = seated.shelf.find(&keys);
+            let found = loaded.cache.find(&keys);
             for (((position, part, text), key), found) in texts.into_iter().zip(keys).zip(found) {
                 draft.all += 1;
                 draft.tools[position].missing += 1;
@@ -124,7 +124,7 @@ impl Draft {
 
     pub(super) fn publish(&self) -> Published {
         Published {
-            seated: Arc::clone(&self.seated),
+            loaded: Arc::clone(&self.loaded),
             snapshot: Arc::clone(&self.snapshot),
             meaning: self.meaning.clone(),
             tools: self.tools.clone(),
@@ -143,7 +143,7 @@ impl Published {
     /// Tells them from those of another model or catalog; later ones have a larger number. Vectors that are added
     /// change nothing about it.
     pub(crate) fn series(&self) -> (u64, u64) {
-        (self.seated.turn, self.snapshot.number)
+        (self.loaded.turn, self.snapshot.number)
     }
 
     /// Whether every text of these tools of a snapshot has a vector.

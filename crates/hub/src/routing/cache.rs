@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use toolyard_core::route::Decision;
+use toolyard_core::rank::Decision;
 
 /// Everything that a decision is made from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -147,7 +147,7 @@ mod tests {
     use toolyard_core::catalog::Catalog;
     use toolyard_core::index::Index;
     use toolyard_core::metadata::Knowledge;
-    use toolyard_core::route::{Method, Reasons, Request, Rules, Scope, Weights, decide};
+    use toolyard_core::rank::{Method, Reasons, Request, Rules, Scope, Weights, decide};
 
     const TTL: Duration = Duration::from_secs(60);
 

@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use toolyard_core::decide::{self, Ambiguity, Conclusion, Draft};
-use toolyard_core::fill::Settled;
-use toolyard_core::route::{Decision, Intent};
+use toolyard_core::arguments::Settled;
+use toolyard_core::decide::{Ambiguity, Conclusion, Draft, Goal};
+use toolyard_core::rank::{Decision, Intent};
 use toolyard_core::task::{Pick, pick};
 use toolyard_core::tool::{Tool, clean};
 
@@ -194,7 +194,10 @@ impl RouteCall {
     /// Decides about words, and does what was decided.
     async fn route(&mut self) -> Box<RawValue> {
         if self.input.mode == Mode::Candidates && self.visible(self.task.trim()).is_none() {
-            let decision = self.reception.hub.rank(&self.snapshot, &self.wanted()).await;
+            let (given, previous) = (Map::new(), self.previous());
+            let goal = Goal { previous: previous.as_ref(), ..Goal::in_words(&self.task, &given) };
+            let wanted = Wanted { task: &goal.words(), ..self.wanted() };
+            let decision = self.reception.hub.rank(&self.snapshot, &wanted).await;
             self.decision = Some(Arc::clone(&decision));
             return self.candidates(&decision);
         }
@@ -231,13 +234,9 @@ impl RouteCall {
     async fn decide(&mut self, tool: Option<usize>) -> Conclusion {
         let given = self.input.arguments.as_deref().and_then(|it| serde_json::from_str(it.get()).ok());
         let given: Map<String, Value> = given.unwrap_or_default();
-        let previous = self.input.previous_result.as_deref().map(|text| {
-            let is_data = text.trim_start().starts_with(['{', '[']);
-            is_data.then(|| serde_json::from_str(text).ok()).flatten().unwrap_or_else(|| Value::from(text))
-        });
+        let previous = self.previous();
         let splitting = self.input.splitting;
-        let asked =
-            decide::Goal { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
+        let asked = Goal { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
         let Decided { conclusion, adviser } =
             self.reception.hub.decide(&self.snapshot, &self.wanted(), asked).await;
         self.adviser = adviser;
@@ -245,6 +244,14 @@ impl RouteCall {
             self.decision = Some(Arc::clone(decision));
         }
         conclusion
+    }
+
+    /// Returns the result that the caller had before; what reads as JSON is JSON.
+    fn previous(&self) -> Option<Value> {
+        self.input.previous_result.as_deref().map(|text| {
+            let is_data = text.trim_start().starts_with(['{', '[']);
+            is_data.then(|| serde_json::from_str(text).ok()).flatten().unwrap_or_else(|| Value::from(text))
+        })
     }
 
     /// Whether a handle stands for a conversation that was begun here.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use toolyard_core::arguments::is_of_type;
 use toolyard_core::catalog::Catalog;
-use toolyard_core::fill::is_of_type;
 use toolyard_core::plan::{Input, Origin, Plan, Step, Undo};
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use service::Service;
 use testkit::{servers, wait_until};
-use toolyard_core::route::{Decision, Signal};
+use toolyard_core::rank::{Decision, Signal};
 use toolyard_hub::config::{self, Config, Folders};
 use toolyard_hub::hub::{Hub, Learning, Options};
 use toolyard_hub::routing::{Provisional, Wanted};

@@ -12,7 +12,7 @@ const MANY: usize = 3;
 const SIGNS: [char; 2] = ['µ', 'º'];
 
 /// What lists of lower-case words may be made of: all words of a list are of one kind.
-const KNOWN: [(&str, &str); 13] = [
+const KNOWN: [(&str, &str); 14] = [
     (
         "types and keywords of JSON Schema",
         "string number integer boolean object array null const enum default examples items properties required type \
@@ -46,6 +46,7 @@ const KNOWN: [(&str, &str); 13] = [
          calls valid exact recall precision invented repeated queries µs acts right asks offers the one declines \
          rightly essential utility fallback client file npx npm node pipx python",
     ),
+    ("how descriptions name the standard of dates", "iso date format timestamp"),
     ("what servers say of wrong arguments", "validation error invalid argument param input"),
 ];
 
@@ -112,7 +113,8 @@ fn closing(text: &str, mark: char) -> usize {
 }
 
 fn is_product(path: &str) -> bool {
-    let is_ours = ["core", "hub", "cli"].iter().any(|it| path.starts_with(&format!("crates/{it}/src/")));
+    let is_ours =
+        ["core", "hub", "eval", "cli"].iter().any(|it| path.starts_with(&format!("crates/{it}/src/")));
     is_ours && path.ends_with(".rs") && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 

@@ -9,6 +9,7 @@ mod order; //  who may use whom
 mod shape; //  files, attributes, types
 mod words; //  what comments and documents may say
 mod literals; // what strings in code may say
+mod numbers; // what numbers code may have, and how much a function takes
 mod docs; //   what documents must name
 
 use tree::File;

@@ -63,9 +63,6 @@ pub(crate) fn modules(text: &str) -> Vec<String> {
     declared.filter(|name| name != "tests").collect()
 }
 
-/// Modules whose submodules still use one another in a circle.
-const CIRCULAR: [&str; 1] = ["route"];
-
 /// Submodules of core that use one another in a circle. A module and its own submodules may know each other.
 fn circles(files: &[File]) -> Findings {
     let mut uses: BTreeSet<(String, String)> = BTreeSet::new();
@@ -85,10 +82,7 @@ fn circles(files: &[File]) -> Findings {
         }
     }
     uses.retain(|(_, used)| declared.contains(used));
-    let parent =
-        |module: &str| module.rsplit_once("::").map_or(String::new(), |(parent, _)| parent.to_owned());
-    let is_known = |module: &str| CIRCULAR.contains(&parent(module).as_str());
-    let circular = uses.iter().filter(|(user, used)| !is_known(user) && reaches(&uses, used, user));
+    let circular = uses.iter().filter(|(user, used)| reaches(&uses, used, user));
     circular.map(|(user, used)| format!("`{user}` uses `{used}`, which uses it in turn")).collect()
 }
 

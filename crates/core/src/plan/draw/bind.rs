@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::{Input, Path, Sought, Step, Which};
 use super::need::need;
-use super::{Bound, Duty};
-use crate::fill::{Argument, Field, Form, Source};
+use super::{Bound, ChosenStep};
+use crate::arguments::{Argument, Field, Form, Source};
 use crate::lexicon::Action;
 use crate::task::{Each, StandIn, is_stand_in, stand_ins};
 use crate::text::terms;
@@ -14,23 +14,23 @@ use crate::tool::purpose::{is_content, is_identity};
 use crate::tool::words::words;
 
 /// Gives a step everything that its request says, and the rest from the steps before it.
-pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bound {
+pub(super) fn bind(chosen: &ChosenStep<'_>, earlier: &[ChosenStep<'_>], steps: &[Step]) -> Bound {
     let mut bound = Bound::default();
-    let language = duty.clause.language;
-    let refers = stand_ins(&duty.clause.words, language);
-    for argument in &duty.filling.arguments {
+    let language = chosen.clause.language;
+    let refers = stand_ins(&chosen.clause.words, language);
+    for argument in &chosen.filling.arguments {
         let is_empty = argument.value.as_str().is_some_and(|text| is_stand_in(text, language))
             || is_place(&argument.value)
                 && refers.iter().any(|it| matches!(it, StandIn::First | StandIn::Last));
         let is_certain =
-            duty.effect == Effect::Read || argument.is_certain() || is_listed(duty, &argument.value);
-        let is_meant = argument.source == Source::Given || is_said(duty, &argument.name) && is_certain;
+            chosen.effect == Effect::Read || argument.is_certain() || is_listed(chosen, &argument.value);
+        let is_meant = argument.source == Source::Given || is_said(chosen, &argument.name) && is_certain;
         if !is_empty && is_meant {
             bound.set(&argument.name, argument.value.clone());
         }
     }
-    match &duty.clause.each {
-        Some(Each::Listed(items)) => list(duty, items, (earlier, steps), &mut bound),
+    match &chosen.clause.each {
+        Some(Each::Listed(items)) => list(chosen, items, (earlier, steps), &mut bound),
         Some(Each::Values { parameter, values }) => {
             bound.arguments.insert(parameter.clone(), Input::Item(Path::default()));
             bound.each = Some(Input::Literal(json!(values)));
@@ -38,12 +38,17 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
         Some(Each::Found) | None => {}
     }
     if bound.each.is_some() {
-        again(duty, &mut bound);
+        again(chosen, &mut bound);
     }
-    let source = source(duty, &refers, earlier);
-    let binder =
-        Binder { duty, refers: &refers, source: source.map(|at| (&earlier[at], &steps[at])), earlier, steps };
-    let mut open: Vec<&Field> = duty.form.fields().iter().filter(|field| field.is_required).collect();
+    let source = source(chosen, &refers, earlier);
+    let binder = Binder {
+        chosen,
+        refers: &refers,
+        source: source.map(|at| (&earlier[at], &steps[at])),
+        earlier,
+        steps,
+    };
+    let mut open: Vec<&Field> = chosen.form.fields().iter().filter(|field| field.is_required).collect();
     // What repeats another value comes after it.
     open.sort_by_key(|field| field.parameter().to_lowercase().starts_with("confirm"));
     for field in open {
@@ -58,16 +63,17 @@ pub(super) fn bind(duty: &Duty<'_>, earlier: &[Duty<'_>], steps: &[Step]) -> Bou
         }
     }
     binder.mention(&mut bound);
-    unsure(duty, &mut bound);
-    need(duty, &mut bound);
+    unsure(chosen, &mut bound);
+    need(chosen, &mut bound);
     bound
 }
 
 /// Asks for what a request seems to say for a tool that changes something, where that is not certain.
-fn unsure(duty: &Duty<'_>, bound: &mut Bound) {
-    let is_open = |it: &&Argument| !it.is_certain() && !it.is_doubtful() && is_said(duty, &it.name);
-    for argument in duty.filling.arguments.iter().filter(|_| duty.effect != Effect::Read).filter(is_open) {
-        let field = duty.form.of_parameter(&argument.name).next();
+fn unsure(chosen: &ChosenStep<'_>, bound: &mut Bound) {
+    let is_open = |it: &&Argument| !it.is_certain() && !it.is_doubtful() && is_said(chosen, &it.name);
+    for argument in chosen.filling.arguments.iter().filter(|_| chosen.effect != Effect::Read).filter(is_open)
+    {
+        let field = chosen.form.of_parameter(&argument.name).next();
         let is_new = |it: &&Field| {
             let is_asked = bound.missing.iter().any(|missing| missing.name == it.place());
             !bound.arguments.contains_key(it.parameter()) && !is_asked
@@ -85,27 +91,32 @@ fn is_place(value: &Value) -> bool {
 
 /// Whether a request says something about a parameter that may be left out: a flag must be spoken of by a word that its
 /// tool does not have in its own name.
-fn is_said(duty: &Duty<'_>, parameter: &str) -> bool {
+fn is_said(chosen: &ChosenStep<'_>, parameter: &str) -> bool {
     let is_flag = |field: &Field| field.is_flag() && !field.is_required;
-    if !duty.form.of_parameter(parameter).any(is_flag) {
+    if !chosen.form.of_parameter(parameter).any(is_flag) {
         return true;
     }
-    let (own, said) = (terms(&duty.tool.name, 8), terms(&duty.clause.words, 64));
+    let (own, said) = (terms(&chosen.tool.name, 8), terms(&chosen.clause.words, 64));
     terms(parameter, 8).iter().any(|term| !own.contains(term) && said.contains(term))
 }
 
 /// Whether a value is one of the things that a request lists.
-fn is_listed(duty: &Duty<'_>, value: &Value) -> bool {
-    let Some(Each::Listed(items)) = &duty.clause.each else { return false };
+fn is_listed(chosen: &ChosenStep<'_>, value: &Value) -> bool {
+    let Some(Each::Listed(items)) = &chosen.clause.each else { return false };
     value.as_str().is_some_and(|text| items.iter().any(|item| item.eq_ignore_ascii_case(text)))
 }
 
 /// Runs a step for each of the things that its request lists.
-fn list(duty: &Duty<'_>, items: &[String], (earlier, steps): (&[Duty<'_>], &[Step]), bound: &mut Bound) {
-    let is_item = |input: &Input| matches!(input, Input::Literal(value) if is_listed(duty, value));
+fn list(
+    chosen: &ChosenStep<'_>,
+    items: &[String],
+    (earlier, steps): (&[ChosenStep<'_>], &[Step]),
+    bound: &mut Bound,
+) {
+    let is_item = |input: &Input| matches!(input, Input::Literal(value) if is_listed(chosen, value));
     // The words were filled in with the first of the things at their end, to see where it belongs.
     let taken = bound.arguments.iter().find(|(_, input)| is_item(input)).map(|(name, _)| name.clone());
-    let free = || duty.form.required().filter(|name| !bound.arguments.contains_key(*name));
+    let free = || chosen.form.required().filter(|name| !bound.arguments.contains_key(*name));
     // Who made the sheets Q1 and Q2 and then goes through them means a parameter `sheet`.
     let is_theirs = |name: &&str| {
         let is_same = |(known, input): (&String, &Input)| {
@@ -114,11 +125,11 @@ fn list(duty: &Duty<'_>, items: &[String], (earlier, steps): (&[Duty<'_>], &[Ste
         };
         steps.iter().any(|step| step.arguments.iter().any(is_same))
     };
-    let is_new = |name: &&str| carried(name, duty, (earlier, steps)).is_none();
+    let is_new = |name: &&str| carried(name, chosen, (earlier, steps)).is_none();
     let is_free = |field: &&Field| !bound.arguments.contains_key(field.parameter()) && field.path.len() == 1;
     let is_text = |field: &&Field| field.type_name() == "string" && !is_content(field.parameter());
     // What may be left out is meant where nothing else is.
-    let optional = || duty.form.fields().iter().filter(is_free).find(is_text).map(Field::parameter);
+    let optional = || chosen.form.fields().iter().filter(is_free).find(is_text).map(Field::parameter);
     let open = || free().find(is_theirs).or_else(|| free().find(is_new)).or_else(|| free().next());
     let open = || open().or_else(optional);
     let open = open().map(str::to_owned);
@@ -129,9 +140,9 @@ fn list(duty: &Duty<'_>, items: &[String], (earlier, steps): (&[Duty<'_>], &[Ste
 }
 
 /// Returns the earlier step whose result a request is about.
-fn source(duty: &Duty<'_>, refers: &[StandIn], earlier: &[Duty<'_>]) -> Option<usize> {
-    let said = terms(&duty.clause.words, 64);
-    let wants_many = duty.clause.each == Some(Each::Found) || refers.contains(&StandIn::Many);
+fn source(chosen: &ChosenStep<'_>, refers: &[StandIn], earlier: &[ChosenStep<'_>]) -> Option<usize> {
+    let said = terms(&chosen.clause.words, 64);
+    let wants_many = chosen.clause.each == Some(Each::Found) || refers.contains(&StandIn::Many);
     let worth = |at: &usize| {
         let before = &earlier[*at];
         let things: Vec<String> = words(&before.tool.name).map(str::to_lowercase).collect();
@@ -145,23 +156,23 @@ fn source(duty: &Duty<'_>, refers: &[StandIn], earlier: &[Duty<'_>]) -> Option<u
 }
 
 /// Whether a result is a list of things that were found.
-fn is_listing(duty: &Duty<'_>) -> bool {
-    matches!(duty.action, Action::Search | Action::List)
+fn is_listing(chosen: &ChosenStep<'_>) -> bool {
+    matches!(chosen.action, Action::Search | Action::List)
 }
 
 /// Whether a step changes something and answers that it did, so that there is nothing in its answer to tell.
-fn changes(duty: &Duty<'_>) -> bool {
+fn changes(chosen: &ChosenStep<'_>) -> bool {
     let only_changes =
         [Action::Create, Action::Update, Action::Delete, Action::Move, Action::Copy, Action::Send];
-    duty.effect != Effect::Read && only_changes.contains(&duty.action)
+    chosen.effect != Effect::Read && only_changes.contains(&chosen.action)
 }
 
 /// What a step may take values from.
 struct Binder<'a> {
-    duty: &'a Duty<'a>,
+    chosen: &'a ChosenStep<'a>,
     refers: &'a [StandIn],
-    source: Option<(&'a Duty<'a>, &'a Step)>,
-    earlier: &'a [Duty<'a>],
+    source: Option<(&'a ChosenStep<'a>, &'a Step)>,
+    earlier: &'a [ChosenStep<'a>],
     steps: &'a [Step],
 }
 
@@ -171,11 +182,11 @@ impl Binder<'_> {
         if !field.choices.is_empty() || field.is_flag() {
             return None;
         }
-        if let Some(repeated) = repeated(field, self.duty.form, bound) {
+        if let Some(repeated) = repeated(field, self.chosen.form, bound) {
             return Some(repeated);
         }
         let is_single = field.path.len() == 1;
-        let carried = is_single.then(|| carried(field.parameter(), self.duty, (self.earlier, self.steps)));
+        let carried = is_single.then(|| carried(field.parameter(), self.chosen, (self.earlier, self.steps)));
         let carried = carried.flatten();
         let (before, step) = self.source?;
         let is_named = is_identity(field.parameter());
@@ -183,7 +194,7 @@ impl Binder<'_> {
         if is_named && self.is_copy(before, bound) {
             return None;
         }
-        let is_about = !self.refers.is_empty() || self.duty.clause.each.is_some();
+        let is_about = !self.refers.is_empty() || self.chosen.clause.each.is_some();
         // One thing of many that were found is in the result; a thing that was named is named again.
         let is_only = self.open(bound).count() < 2;
         let is_picked = is_named && is_listing(before) && is_only && !bound.arguments.values().any(is_late);
@@ -191,7 +202,7 @@ impl Binder<'_> {
             return Some(carried);
         }
         // What is told comes from a step that shows something, and not from the answer of one that only changed things.
-        let shows = |(duty, _): &(&Duty<'_>, &Step)| !changes(duty);
+        let shows = |(chosen, _): &(&ChosenStep<'_>, &Step)| !changes(chosen);
         let teller = || self.earlier.iter().zip(self.steps).rev().find(shows).map(|(_, step)| step);
         let step = if is_told && changes(before) { teller().unwrap_or(step) } else { step };
         if is_named || is_told || is_about {
@@ -201,20 +212,20 @@ impl Binder<'_> {
     }
 
     /// Whether the text that a step writes is what an earlier one showed: that is then not written back where it is from.
-    fn is_copy(&self, before: &Duty<'_>, bound: &Bound) -> bool {
-        let is_writing = self.duty.effect != Effect::Read && before.effect == Effect::Read;
+    fn is_copy(&self, before: &ChosenStep<'_>, bound: &Bound) -> bool {
+        let is_writing = self.chosen.effect != Effect::Read && before.effect == Effect::Read;
         is_writing && !is_listing(before) && self.open(bound).any(|field| is_content(field.parameter()))
     }
 
     /// Returns the fields that are needed and have nothing yet.
     fn open<'b>(&'b self, bound: &'b Bound) -> impl Iterator<Item = &'b Field> {
         let is_own = |field: &&Field| !field.parameter().to_lowercase().starts_with("confirm");
-        let fields = self.duty.form.fields().iter().filter(|field| field.is_required).filter(is_own);
+        let fields = self.chosen.form.fields().iter().filter(|field| field.is_required).filter(is_own);
         fields.filter(|field| !bound.arguments.contains_key(field.parameter()))
     }
 
     fn found(&self, parameter: &str, step: &Step) -> Option<Input> {
-        let schema = self.duty.form.schema_of(parameter)?.clone();
+        let schema = self.chosen.form.schema_of(parameter)?.clone();
         let sought = Sought { parameter: parameter.to_owned(), schema };
         Some(Input::Found { step: step.name.clone(), sought, which: self.which() })
     }
@@ -230,7 +241,7 @@ impl Binder<'_> {
     }
 
     fn is_each(&self) -> bool {
-        self.duty.clause.each == Some(Each::Found)
+        self.chosen.clause.each == Some(Each::Found)
     }
 
     /// Takes a value over; several things for a parameter that takes one are gone through one by one.
@@ -260,7 +271,7 @@ impl Binder<'_> {
     fn mention(&self, bound: &mut Bound) {
         // What is carried over from a step is what a request says of it.
         let is_carried = |(name, input): (&String, &Input)| {
-            let carried = carried(name, self.duty, (self.earlier, self.steps));
+            let carried = carried(name, self.chosen, (self.earlier, self.steps));
             is_identity(name) && carried.as_ref() == Some(input)
         };
         let is_used = bound.arguments.values().chain(&bound.each).any(is_late)
@@ -271,7 +282,7 @@ impl Binder<'_> {
             return;
         };
         let optional = || {
-            let fields = self.duty.form.fields().iter();
+            let fields = self.chosen.form.fields().iter();
             fields.filter(|field| {
                 field.path.len() == 1 && !field.is_required && field.choices.is_empty() && !field.is_flag()
             })
@@ -292,11 +303,15 @@ impl Binder<'_> {
 }
 
 /// Returns the value that an earlier step of the same server had for a parameter of the same name.
-fn carried(parameter: &str, duty: &Duty<'_>, (earlier, steps): (&[Duty<'_>], &[Step])) -> Option<Input> {
+fn carried(
+    parameter: &str,
+    chosen: &ChosenStep<'_>,
+    (earlier, steps): (&[ChosenStep<'_>], &[Step]),
+) -> Option<Input> {
     if is_content(parameter) {
         return None;
     }
-    let same = |(before, _): &(&Duty<'_>, &Step)| before.tool.server == duty.tool.server;
+    let same = |(before, _): &(&ChosenStep<'_>, &Step)| before.tool.server == chosen.tool.server;
     let mut known = earlier.iter().zip(steps).rev().filter(same);
     known.find_map(|(_, step)| step.arguments.get(parameter).filter(|it| it.is_known()).cloned())
 }
@@ -308,9 +323,9 @@ fn repeated(field: &Field, form: &Form, bound: &Bound) -> Option<Input> {
 }
 
 /// Gives fields that repeat others what those are given.
-fn again(duty: &Duty<'_>, bound: &mut Bound) {
-    for field in duty.form.fields() {
-        if let Some(input) = repeated(field, duty.form, bound) {
+fn again(chosen: &ChosenStep<'_>, bound: &mut Bound) {
+    for field in chosen.form.fields() {
+        if let Some(input) = repeated(field, chosen.form, bound) {
             bound.arguments.insert(field.parameter().to_owned(), input);
         }
     }

@@ -1,6 +1,6 @@
 //! What a step and its result are called: the thing that it is about.
 
-use super::{Duty, Step};
+use super::{ChosenStep, Step};
 use crate::lexicon::Lexicon;
 use crate::text::terms;
 use crate::tool::vocabulary::vocabulary;
@@ -10,10 +10,10 @@ use crate::tool::words::words;
 const MOST_BYTES: usize = 50;
 
 /// Names a step after the last noun of its tool, as the request writes it: one commit is a `commit`.
-pub(super) fn name(duty: &Duty<'_>, steps: &[Step]) -> String {
-    let own: Vec<String> = words(&duty.tool.name).map(str::to_lowercase).filter(|it| is_name(it)).collect();
+pub(super) fn name(chosen: &ChosenStep<'_>, steps: &[Step]) -> String {
+    let own: Vec<String> = words(&chosen.tool.name).map(str::to_lowercase).filter(|it| is_name(it)).collect();
     let is_verb = |word: &str| Lexicon::builtin().verb(word).is_some();
-    let server: Vec<String> = words(&duty.tool.server).map(str::to_lowercase).collect();
+    let server: Vec<String> = words(&chosen.tool.server).map(str::to_lowercase).collect();
     let is_noun = |word: &&String| {
         !is_verb(word)
             && !vocabulary().names.plain.contains(*word)
@@ -22,7 +22,7 @@ pub(super) fn name(duty: &Duty<'_>, steps: &[Step]) -> String {
     };
     let noun = own.iter().rev().find(is_noun).or_else(|| own.last());
     let noun = noun.map_or("result", String::as_str);
-    let said = said(noun, &duty.clause.words).unwrap_or_else(|| noun.to_owned());
+    let said = said(noun, &chosen.clause.words).unwrap_or_else(|| noun.to_owned());
     let is_taken =
         |name: &str| steps.iter().any(|step| step.name == name) || matches!(name, "item" | "parameters");
     if !is_taken(&said) {

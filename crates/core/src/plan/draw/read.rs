@@ -1,6 +1,6 @@
 //! What the words of one request of several say about its tool's arguments.
 
-use crate::fill::{Argument, Evidence, Filling, Form, Source, Wish, fill};
+use crate::arguments::{Argument, Evidence, Filling, Form, Source, Sources, fill};
 use crate::task::{Clause, stand_ins};
 use crate::tool::purpose::is_content;
 use crate::tool::{Effect, Tool};
@@ -9,8 +9,8 @@ use crate::tool::{Effect, Tool};
 ///
 /// A request that speaks of an earlier result and is to write something means that result: in `write its content to
 /// Copy.md` there is a path, and no text.
-pub fn read(tool: &Tool, form: &Form, clause: &Clause, wish: &Wish<'_>) -> Filling {
-    let filling = fill(form, wish);
+pub fn read(tool: &Tool, form: &Form, clause: &Clause, sources: &Sources<'_>) -> Filling {
+    let filling = fill(form, sources);
     if tool.effect == Effect::Read || stand_ins(&clause.words, clause.language).is_empty() {
         return filling;
     }
@@ -18,5 +18,5 @@ pub fn read(tool: &Tool, form: &Form, clause: &Clause, wish: &Wish<'_>) -> Filli
         |it: &&Argument| it.source == Source::Text && is_content(&it.name) && it.evidence < Evidence::Marked;
     let leftover: Vec<&str> =
         filling.arguments.iter().filter(is_leftover).map(|it| it.name.as_str()).collect();
-    if leftover.is_empty() { filling } else { fill(&form.without(&leftover), wish) }
+    if leftover.is_empty() { filling } else { fill(&form.without(&leftover), sources) }
 }

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Input, Which};
 use super::*;
+use crate::arguments::{Now, Sources, fill};
 use crate::catalog::{Advertised, Bounds, Catalog};
-use crate::fill::{Now, Wish, fill};
 use crate::metadata::Knowledge;
 use crate::task::{Each, clauses};
 
@@ -63,25 +63,25 @@ fn drawn(task: &str, tools: &[&str], given: &Value) -> Result<Plan, Gap> {
     let inverses: Vec<Option<(&Tool, Form)>> =
         positions.iter().map(|it| inverse(&catalog, &knowledge, *it).map(form)).collect();
     let none = Map::new();
-    let duties: Vec<Duty<'_>> = (0..cut.len())
+    let chosen_steps: Vec<ChosenStep<'_>> = (0..cut.len())
         .map(|at| {
             let known = given.get(at).and_then(Value::as_object).unwrap_or(&none);
             // What words say is the matter of `fill`; here the caller says it.
-            let wish = Wish { task: "", given: known, earlier: &[], now: NOW };
+            let sources = Sources { task: "", given: known, earlier: &[], now: NOW };
             let seen = knowledge.of(positions[at]);
-            Duty {
+            ChosenStep {
                 clause: &cut[at],
                 tool: forms[at].0,
                 form: &forms[at].1,
                 action: seen.action,
                 effect: seen.effect,
-                filling: fill(&forms[at].1, &wish),
+                filling: fill(&forms[at].1, &sources),
                 estimate_ms: 100,
                 inverse: inverses[at].as_ref().map(|(tool, form)| (*tool, form)),
             }
         })
         .collect();
-    draw(task, &duties)
+    draw(task, &chosen_steps)
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn r9_a_step_has_a_name_whatever_its_tool_is_called() {
         let tool = Tool { name: tool.to_owned(), ..catalog.tools()[0].clone() };
         let clause = &clauses("read it")[0];
         let form = Form::of(&tool);
-        let duty = Duty {
+        let chosen = ChosenStep {
             clause,
             tool: &tool,
             form: &form,
@@ -120,7 +120,7 @@ fn r9_a_step_has_a_name_whatever_its_tool_is_called() {
             estimate_ms: 1,
             inverse: None,
         };
-        assert_eq!(name::name(&duty, &[]), name);
+        assert_eq!(name::name(&chosen, &[]), name);
     }
 }
 
@@ -155,8 +155,8 @@ fn repeated(task: &str, tool: &str) -> Option<Value> {
     let form = Form::of(&catalog.tools()[position]);
     let effect = Knowledge::gather(&catalog, None, &[], |_| None).of(position).effect;
     let given = Map::new();
-    let wish = Wish { task, given: &given, earlier: &[], now: NOW };
-    match repetition(&form, effect, &wish, &fill(&form, &wish))? {
+    let sources = Sources { task, given: &given, earlier: &[], now: NOW };
+    match repetition(&form, effect, &sources, &fill(&form, &sources))? {
         Each::Values { values, .. } => Some(Value::Array(values)),
         Each::Found | Each::Listed(_) => panic!("a parameter is known"),
     }

@@ -1,7 +1,7 @@
 //! How a step is taken back, as far as names tell: what creates a thing has a counterpart that deletes it.
 
 use super::super::{Input, Origin, Sought, Step, Undo, Which};
-use super::Duty;
+use super::ChosenStep;
 use crate::catalog::Catalog;
 use crate::lexicon::{Action, Lexicon};
 use crate::metadata::Knowledge;
@@ -35,8 +35,8 @@ fn things(name: &str) -> Vec<String> {
 }
 
 /// Infers the call that takes a step back; a person is asked before it is made.
-pub(super) fn undo(duty: &Duty<'_>, step: &Step) -> Option<Undo> {
-    let (tool, form) = duty.inverse?;
+pub(super) fn undo(chosen: &ChosenStep<'_>, step: &Step) -> Option<Undo> {
+    let (tool, form) = chosen.inverse?;
     let given = |parameter: &str| {
         let known =
             step.arguments.get(parameter).filter(|input| matches!(input, Input::Literal(_) | Input::Item(_)));

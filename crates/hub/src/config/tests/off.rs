@@ -3,7 +3,7 @@
 use super::{config, mistakes};
 
 /// The servers that are there, and why others are off.
-fn standing(text: &str) -> String {
+fn availability(text: &str) -> String {
     let config = config(text);
     let there = config.servers.keys().cloned();
     let off = config.off.iter().map(|(name, off)| format!("{} ({})", off.sentence(name), off.transport));
@@ -18,7 +18,7 @@ fn a_server_that_lacks_a_variable_is_off_and_the_others_are_there() {
         "db": { "command": "${DB_SERVER}", "args": ["${DB_URL}", "--again", "${DB_URL}"], "env": { "T": "${TOKEN}" } },
         "set": { "command": "x", "env": { "A": "${NOT_SET:-a}", "B": "${TOKEN}" } },
     }, "servers": { "notes": { "builtin": "notes", "folder": "${NOTES}", "type": "${KIND}" } } }"#;
-    insta::assert_snapshot!(standing(text), @"
+    insta::assert_snapshot!(availability(text), @"
     git
     set
     server `db` is off: the environment variables `DB_SERVER`, `DB_URL` are not set; set them where Toolyard is started, or give defaults: `${DB_SERVER:-value}`, `${DB_URL:-value}` (stdio)
@@ -33,7 +33,7 @@ fn what_names_a_server_that_is_off_still_means_it() {
         "tiers": { "hub": 0 }, "domains": { "hub": "code" },
         "policy": { "rules": [{ "server": "hub", "then": "ask" }] },
         "serve": { "profiles": { "raw": { "transparent": "hub" }, "one": { "surface": "all", "servers": ["hub"] } } } }"#;
-    insta::assert_snapshot!(standing(text), @"server `hub` is off: the environment variable `HUB_TOKEN` is not set; set it where Toolyard is started, or give a default: `${HUB_TOKEN:-value}` (stdio)");
+    insta::assert_snapshot!(availability(text), @"server `hub` is off: the environment variable `HUB_TOKEN` is not set; set it where Toolyard is started, or give a default: `${HUB_TOKEN:-value}` (stdio)");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::route::{Decision, Verdict};
+use toolyard_core::rank::{Decision, Verdict};
 use toolyard_core::task::{Pick, pick};
 use toolyard_core::tool::Tool;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Missing};
+use toolyard_core::arguments::{Argument, Missing};
 use toolyard_core::tool::Tool;
 
 use super::reply::{purpose, shortened};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolyard_core::route::{Decision, Signal};
+use toolyard_core::rank::{Decision, Signal};
 use toolyard_core::tool::{Tool, clean};
 
 use crate::hub::{text_of, texts};

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::fill::{Argument, Missing, Settled};
+use toolyard_core::arguments::{Argument, Missing, Settled};
 use toolyard_core::tool::Tool;
 
 use super::form::{self, Answered};

@@ -6,6 +6,7 @@ use super::super::token::Token;
 use super::names::{distance, length, role, share, stance};
 use super::{Extractor, Features};
 use crate::form::Field;
+use crate::thresholds::thresholds;
 
 /// A word as features name it: an address or a path is one of many, so which one it is teaches nothing.
 fn spoken(word: &str) -> &str {
@@ -128,7 +129,11 @@ impl Extractor<'_> {
         }
         let is_name = |term: &str| field.name_terms.iter().any(|name| name == term);
         let near = tokens.start.saturating_sub(2)..tokens.start;
-        if request.related[near].iter().flatten().any(|(term, share)| *share > 0.05 && is_name(term)) {
+        if request.related[near]
+            .iter()
+            .flatten()
+            .any(|(term, share)| *share > thresholds().arguments.related_name as f32 && is_name(term))
+        {
             features.add(&["cue-related", self.kind]);
         }
         let stance = stance(request.stances[tokens.start]);

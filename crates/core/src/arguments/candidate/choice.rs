@@ -8,10 +8,9 @@ use super::super::token::{Span, Token};
 use super::{Collector, Origin, Similarity};
 use crate::form::Kind;
 use crate::text::{each_term, fold};
+use crate::thresholds::thresholds;
 use crate::tool::words::words;
 
-/// Words are related from this share on.
-const LEAST_SHARE: f32 = 0.1;
 /// Letters that two words of one meaning begin with.
 const LEAST_COMMON: usize = 5;
 
@@ -102,7 +101,9 @@ impl Collector<'_> {
             return Some((Similarity::Partial, first..if is_near { last + 1 } else { first + 1 }));
         }
         let is_wanted = |term: &str| wanted.iter().any(|it| it == term);
-        let is_meant = |(term, share): &(&str, f32)| *share >= LEAST_SHARE && is_wanted(term);
+        let is_meant = |(term, share): &(&str, f32)| {
+            *share >= thresholds().arguments.related_choice as f32 && is_wanted(term)
+        };
         let goes_with = |at: usize| self.request.related[at].iter().any(is_meant);
         find(&goes_with).map(|at| (Similarity::Related, at..at + 1))
     }

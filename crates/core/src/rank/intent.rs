@@ -63,7 +63,7 @@ impl Intent {
     ///
     /// ```
     /// use toolyard_core::lexicon::Action;
-    /// use toolyard_core::route::Intent;
+    /// use toolyard_core::rank::Intent;
     ///
     /// let intent = Intent::of("List my GitHub repositories");
     /// assert_eq!((intent.action, intent.target.as_str()), (Action::List, "repositories"));

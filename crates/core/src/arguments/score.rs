@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::candidate::{Candidate, candidates};
 use super::features::{Extractor, Features};
 use super::request::ParsedRequest;
-use super::sources::Wish;
-use super::weights::Scales;
+use super::sources::Sources;
+use super::weights::FeatureWeights;
 use crate::form::Form;
 
 /// What a field could be, for fitting weights: each value with its features.
 #[derive(Clone, Debug)]
-pub struct Ballot {
+pub struct FieldFeatures {
     /// The position of the field in its form.
     pub field: usize,
     /// The features of leaving it out.
@@ -23,8 +23,12 @@ pub struct Ballot {
 }
 
 /// Lists what every field could be; the names of features are added to `names`.
-pub fn ballots(form: &Form, wish: &Wish<'_>, names: &mut HashMap<u64, String>) -> Vec<Ballot> {
-    let request = ParsedRequest::parse(wish.task, wish.now);
+pub fn field_features(
+    form: &Form,
+    sources: &Sources<'_>,
+    names: &mut HashMap<u64, String>,
+) -> Vec<FieldFeatures> {
+    let request = ParsedRequest::parse(sources.task, sources.now);
     let mut all = Vec::new();
     for (at, field) in form.fields().iter().enumerate() {
         let extractor = Extractor::new(form, field, &request);
@@ -35,7 +39,7 @@ pub fn ballots(form: &Form, wish: &Wish<'_>, names: &mut HashMap<u64, String>) -
             extractor.present(&candidate, &mut features);
             (candidate.value, std::mem::take(&mut features.ids))
         });
-        all.push(Ballot { field: at, absent, options: options.collect() });
+        all.push(FieldFeatures { field: at, absent, options: options.collect() });
     }
     all
 }
@@ -58,7 +62,11 @@ const MOST_TRIED: usize = 10;
 const LEAST: f64 = 1e-12;
 
 impl<'c> Scores<'c> {
-    pub(super) fn new(extractor: &Extractor<'_>, candidates: &'c [Candidate], weights: &Scales) -> Self {
+    pub(super) fn new(
+        extractor: &Extractor<'_>,
+        candidates: &'c [Candidate],
+        weights: &FeatureWeights,
+    ) -> Self {
         let mut features = Features { ids: Vec::new(), names: None };
         extractor.absent(&mut features);
         let absent = f64::from(weights.sum(&features.ids));

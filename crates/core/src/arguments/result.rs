@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::form::{Field, Form, Format, Kind, is_email, is_uri};
 use crate::text::{terms, with_terms};
+use crate::thresholds::thresholds;
 use crate::tool::vocabulary::vocabulary;
 
 /// Which of several equal things is meant.
@@ -26,7 +27,7 @@ pub enum Which {
 
 /// A value that was found in a result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Discovery {
+pub struct FoundValue {
     /// The value in the form that the field wants.
     pub value: Value,
     /// How well its name fits, from 0 (only its kind does) to 1.
@@ -44,16 +45,16 @@ const MAX_TEXT: usize = 100_000;
 ///
 /// A result may be structured, JSON inside a text, or lines of text. [`Which::All`] gives a list where the
 /// field takes one, and of a field that does not the first; [`each_of_result`] takes a list apart.
-pub fn from_result(form: &Form, field: &Field, result: &Value, which: Which) -> Option<Discovery> {
+pub fn from_result(form: &Form, field: &Field, result: &Value, which: Which) -> Option<FoundValue> {
     let result = plain(result);
     let records = records(&result);
     if field.is_list && which == Which::All {
-        let items = |it: Discovery| it.value.as_array().cloned().unwrap_or_else(|| vec![it.value]);
-        let found: Vec<Discovery> =
+        let items = |it: FoundValue| it.value.as_array().cloned().unwrap_or_else(|| vec![it.value]);
+        let found: Vec<FoundValue> =
             records.iter().filter_map(|record| of_record(form, field, record)).collect();
         let fit = found.iter().map(|it| it.fit).fold(f64::NAN, f64::min);
         let value = Value::Array(found.into_iter().flat_map(items).collect());
-        return (!fit.is_nan() && form.takes(field, &value)).then_some(Discovery { value, fit });
+        return (!fit.is_nan() && form.takes(field, &value)).then_some(FoundValue { value, fit });
     }
     let record = match which {
         Which::First | Which::All => records.first(),
@@ -69,7 +70,7 @@ pub fn from_result(form: &Form, field: &Field, result: &Value, which: Which) -> 
         inner => outer()
             .filter(|outer| outer.fit > 0.0)
             .or(inner)
-            .or_else(|| whole().map(|value| Discovery { value, fit: 0.0 })),
+            .or_else(|| whole().map(|value| FoundValue { value, fit: 0.0 })),
     }
 }
 
@@ -153,15 +154,15 @@ fn without_lists(result: &Value) -> Value {
 }
 
 /// Finds the member of one thing that fits best.
-fn of_record(form: &Form, field: &Field, record: &Value) -> Option<Discovery> {
+fn of_record(form: &Form, field: &Field, record: &Value) -> Option<FoundValue> {
     let mut leaves = Vec::new();
     gather(record, &mut Vec::new(), MAX_DEPTH, &mut leaves);
-    let mut best: Option<Discovery> = None;
+    let mut best: Option<FoundValue> = None;
     for (path, leaf) in leaves {
         let Some(value) = rendered(form, field, leaf) else { continue };
         let fit = if path.is_empty() { bare_fit(field, &value) } else { name_fit(field, &path) };
         if fit >= 0.0 && best.as_ref().is_none_or(|best| fit > best.fit) {
-            best = Some(Discovery { value, fit });
+            best = Some(FoundValue { value, fit });
         }
     }
     best
@@ -204,9 +205,11 @@ fn name_fit(field: &Field, path: &[&str]) -> f64 {
     // `id` of an issue is what `issue_id` asks for, and `name` of a city is what `city` asks for.
     let above: Vec<String> = path[..path.len() - 1].iter().flat_map(|name| terms(name, 4)).collect();
     let is_identity = vocabulary().parameters.naming.contains(own);
-    let by_place = if above.iter().any(|term| wanted.contains(term)) && is_identity { 0.7 } else { 0.0 };
+    let fits = &thresholds().arguments;
+    let by_place =
+        if above.iter().any(|term| wanted.contains(term)) && is_identity { fits.result_place } else { 0.0 };
     let described = had.iter().filter(|term| field.description_terms.contains(term)).count();
-    let by_words = 0.4 * described as f64 / had.len().max(1) as f64;
+    let by_words = fits.result_description * described as f64 / had.len().max(1) as f64;
     let fit = by_name.max(by_place).max(by_words);
     if fit > 0.0 { fit } else { -1.0 }
 }
@@ -216,12 +219,14 @@ static PATHS: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabular
 
 /// How well a value without a name fits: its form has to speak for it.
 fn bare_fit(field: &Field, value: &Value) -> f64 {
-    let Value::String(text) = value else { return 0.3 };
+    let Value::String(text) = value else { return thresholds().arguments.result_other };
     let is_path = text.contains('/') || text.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 4);
     match field.format {
-        Some(Format::Uri) if is_uri(text) => 0.9,
-        Some(Format::Email) if is_email(text) => 0.9,
-        _ if is_path && field.name_terms.iter().any(|name| PATHS.contains(name)) => 0.6,
+        Some(Format::Uri) if is_uri(text) => thresholds().arguments.result_format,
+        Some(Format::Email) if is_email(text) => thresholds().arguments.result_format,
+        _ if is_path && field.name_terms.iter().any(|name| PATHS.contains(name)) => {
+            thresholds().arguments.result_path
+        }
         _ => 0.0,
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::argument::{Argument, Filling, Source};
 use super::candidate::{Candidate, Origin, candidates};
 use super::request::{self, ParsedRequest, Role};
-use super::sources::Wish;
+use super::sources::Sources;
 use crate::form::{Field, Form};
 use crate::language::WordSet;
 use crate::tool::vocabulary::vocabulary;
@@ -16,7 +16,7 @@ use crate::tool::words::words;
 
 /// Every value that a request lists for a parameter that takes one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct ListedValues {
     /// The parameter.
     pub parameter: String,
     /// Its values in the order in which they are said; one of them is what was filled in.
@@ -36,12 +36,12 @@ pub fn may_list(task: &str) -> bool {
 }
 
 /// Finds the values that a request lists beside one that was filled in.
-pub fn series(form: &Form, wish: &Wish<'_>, filling: &Filling) -> Option<Series> {
+pub fn listed_values(form: &Form, sources: &Sources<'_>, filling: &Filling) -> Option<ListedValues> {
     // What is missing may be the other thing that is named.
     if !filling.missing.is_empty() {
         return None;
     }
-    let request = ParsedRequest::parse(wish.task, wish.now);
+    let request = ParsedRequest::parse(sources.task, sources.now);
     let lists: Vec<Vec<Range<usize>>> =
         request.lists().iter().filter_map(|list| bare(&request, list)).collect();
     let is_twin = |it: &Argument| form.of_parameter(&it.name).any(|it| form.repeated_by(it).is_some());
@@ -55,7 +55,7 @@ pub fn series(form: &Form, wish: &Wish<'_>, filling: &Filling) -> Option<Series>
         let is_free = |value: &Value| !filling.arguments.iter().any(|it| is_other(it) && it.value == *value);
         let values = lists.iter().filter_map(|list| values(&argument.value, list, &options));
         let values = values.filter(|values| values.iter().all(is_free)).max_by_key(Vec::len)?;
-        Some(Series { parameter: argument.name.clone(), values })
+        Some(ListedValues { parameter: argument.name.clone(), values })
     });
     found.max_by_key(|it| it.values.len())
 }
@@ -147,12 +147,12 @@ mod tests {
     use super::super::{Now, fill};
     use super::*;
 
-    fn values(name: &str, schema: &Value, task: &str) -> Option<Series> {
+    fn values(name: &str, schema: &Value, task: &str) -> Option<ListedValues> {
         let form = Form::new((name, ""), schema.clone());
         let now = Now { at: jiff::civil::datetime(2026, 11, 17, 9, 0, 0, 0), offset: 0 };
         let given = Map::new();
-        let wish = Wish { task, given: &given, earlier: &[], now };
-        series(&form, &wish, &fill(&form, &wish))
+        let sources = Sources { task, given: &given, earlier: &[], now };
+        listed_values(&form, &sources, &fill(&form, &sources))
     }
 
     fn text(parameter: &str, description: &str) -> Value {
@@ -193,7 +193,7 @@ mod tests {
         ] {
             let found = values(name, schema, task);
             let Value::Array(values) = expected else { panic!() };
-            assert_eq!(found, Some(Series { parameter: parameter.into(), values }), "{task}");
+            assert_eq!(found, Some(ListedValues { parameter: parameter.into(), values }), "{task}");
         }
     }
 

@@ -5,19 +5,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::cache::EmbeddingCache;
 use super::endpoint::Endpoint;
 use super::model::{Embedder, Error};
-use super::shelf::Shelf;
 use crate::config::Model;
 
 /// The place of the model that compares meanings.
 #[derive(Debug, Default)]
-pub(super) struct Seat {
+pub(super) struct ModelSlot {
     /// What the configuration names; `None` where meaning is switched off.
     chosen: Option<Model>,
     /// Grows whenever another model is to be used.
     turn: u64,
-    seated: Option<Arc<Seated>>,
+    loaded: Option<Arc<LoadedModel>>,
     fallen: Option<Fall>,
     has_warned: bool,
     /// Requests in a row that had no answer.
@@ -28,10 +28,10 @@ pub(super) struct Seat {
 
 /// A model in use.
 #[derive(Debug)]
-pub(super) struct Seated {
+pub(super) struct LoadedModel {
     pub(super) turn: u64,
     pub(super) embedder: Embedder,
-    pub(super) shelf: Shelf,
+    pub(super) cache: EmbeddingCache,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct Fall {
 #[derive(Debug)]
 pub(super) enum Opening {
     /// Nothing, this is in use.
-    Open(Arc<Seated>),
+    Open(Arc<LoadedModel>),
     /// Nothing can be in use.
     Nothing,
     /// This is to be opened.
@@ -78,7 +78,7 @@ impl ToOpen {
     }
 }
 
-impl Seat {
+impl ModelSlot {
     /// Takes over what the configuration names, and says whether that is something else.
     pub(super) fn choose(&mut self, chosen: Option<Model>) -> bool {
         let is_other = self.chosen != chosen;
@@ -89,8 +89,8 @@ impl Seat {
     }
 
     pub(super) fn opening(&self) -> Opening {
-        match (&self.seated, &self.chosen) {
-            (Some(seated), _) => Opening::Open(Arc::clone(seated)),
+        match (&self.loaded, &self.chosen) {
+            (Some(loaded), _) => Opening::Open(Arc::clone(loaded)),
             (None, Some(chosen)) if !self.is_empty => {
                 let model = if self.fallen.is_some() { Model::Builtin } else { chosen.clone() };
                 Opening::Wanted(ToOpen { turn: self.turn, model })
@@ -100,13 +100,13 @@ impl Seat {
     }
 
     /// Puts a model that was opened into its place, unless another was chosen meanwhile.
-    pub(super) fn opened(&mut self, opening: &ToOpen, opened: Result<(Embedder, Shelf), Error>) {
+    pub(super) fn opened(&mut self, opening: &ToOpen, opened: Result<(Embedder, EmbeddingCache), Error>) {
         if opening.turn != self.turn {
             return;
         }
         match opened {
-            Ok((embedder, shelf)) => {
-                self.seated = Some(Arc::new(Seated { turn: self.turn, embedder, shelf }));
+            Ok((embedder, cache)) => {
+                self.loaded = Some(Arc::new(LoadedModel { turn: self.turn, embedder, cache }));
             }
             Err(err) if opening.model == Model::Builtin => {
                 tracing::debug!("words and metadata choose alone: {err}");
@@ -117,20 +117,20 @@ impl Seat {
     }
 
     /// Whether a model is still the one to use.
-    pub(super) fn is_current(&self, seated: &Seated) -> bool {
-        seated.turn == self.turn
+    pub(super) fn is_current(&self, loaded: &LoadedModel) -> bool {
+        loaded.turn == self.turn
     }
 
     /// Notes that a model failed, so that the one inside takes its place.
-    pub(super) fn fall(&mut self, seated: &Seated, why: &str) {
-        if self.is_current(seated) {
+    pub(super) fn fall(&mut self, loaded: &LoadedModel, why: &str) {
+        if self.is_current(loaded) {
             self.give_way(why);
         }
     }
 
     /// Counts a request that a model answered, or did not; says whether that was one too many.
-    pub(super) fn count(&mut self, seated: &Seated, failed: Option<&str>) -> bool {
-        let Some(why) = failed.filter(|_| self.is_current(seated)) else {
+    pub(super) fn count(&mut self, loaded: &LoadedModel, failed: Option<&str>) -> bool {
+        let Some(why) = failed.filter(|_| self.is_current(loaded)) else {
             self.misses = 0;
             return false;
         };
@@ -153,7 +153,7 @@ impl Seat {
     /// Gives the chosen model another chance.
     pub(super) fn retry(&mut self) {
         self.turn += 1;
-        (self.fallen, self.seated, self.misses) = (None, None, 0);
+        (self.fallen, self.loaded, self.misses) = (None, None, 0);
     }
 
     fn give_way(&mut self, why: &str) {
@@ -163,7 +163,7 @@ impl Seat {
             tracing::warn!("{why}; the built-in model compares meanings instead");
         }
         self.turn += 1;
-        (self.seated, self.misses, self.has_warned) = (None, 0, true);
+        (self.loaded, self.misses, self.has_warned) = (None, 0, true);
         self.fallen = Some(Fall { at: Instant::now(), why: why.to_owned() });
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// What a form is filled from.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct Sources<'a> {
     /// What the person said.
     pub task: &'a str,
     /// Arguments that the caller knows; they always win.

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::Candidate;
 use super::signals::{Comparison, Signal};
-use super::weights::length;
 use crate::lexicon::Action;
 use crate::thresholds::thresholds;
 
@@ -155,7 +154,7 @@ pub(super) fn traits(comparison: &Comparison, ranked: &[Candidate]) -> Traits {
     }
     set(Trait::NoAction, f32::from(intent.action == Action::Unknown));
     set(Trait::Coverage, query.coverage);
-    set(Trait::Length, length(query));
+    set(Trait::Length, query.length());
     set(Trait::Details, (intent.clues.details as f32 / units.detail_unit as f32).min(1.0));
     set(Trait::Target, f32::from(intent.clues.has_target || intent.clues.names_product));
     set(Trait::StandIns, f32::from(intent.clues.stand_ins > 0));

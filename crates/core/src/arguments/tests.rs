@@ -47,8 +47,8 @@ fn r9_a_tool_that_changes_something_is_sent_only_what_is_surely_said() {
     let settled = |task: &str| {
         let given = Map::new();
         let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
-        let wish = Wish { task, given: &given, earlier: &[], now };
-        let settled = fill(&form, &wish).settle(&form, &wish, Effect::Write, Action::Update);
+        let sources = Sources { task, given: &given, earlier: &[], now };
+        let settled = fill(&form, &sources).settle(&form, &sources, Effect::Write, Action::Update);
         let names = |all: &[Argument]| all.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(" ");
         let missing: Vec<&str> = settled.missing.iter().map(|it| it.name.as_str()).collect();
         format!("{} | {}", names(&settled.found), missing.join(" "))
@@ -182,7 +182,7 @@ fn r9_a_time_zone_goes_where_one_is_needed() {
     // A clock that could do without one is asked for a place all the same.
     let zone = json!({"type": "object", "properties": {"zone": {"type": "string"}}});
     let clock = Form::new(("current_time", "Tells the current date and time in a time zone."), zone);
-    let zone_in = |task: &str| fill(&clock, &wish(task, &Map::new(), &[])).object().get("zone").cloned();
+    let zone_in = |task: &str| fill(&clock, &sources(task, &Map::new(), &[])).object().get("zone").cloned();
     for place in ["Oslo", "Tokyo", "Lima", "Vienna", "New York"] {
         assert_eq!(zone_in(&format!("What time is it in {place}?")), Some(json!(place)));
     }
@@ -229,7 +229,7 @@ fn r9_what_stands_behind_the_name_of_a_field_is_its_value() {
 fn r9_what_is_given_wins_over_the_words() {
     let schema = schema(&json!({"a": {"type": "integer"}, "b": {"type": "integer"}}));
     let given: Map<String, Value> = json!({"a": 7}).as_object().unwrap().clone();
-    let filling = fill(&Form::new(("add", ""), schema), &wish("a is 1, b is 2", &given, &[]));
+    let filling = fill(&Form::new(("add", ""), schema), &sources("a is 1, b is 2", &given, &[]));
     let sources: Vec<_> =
         filling.arguments.iter().map(|it| (it.name.as_str(), &it.value, it.source)).collect();
     assert_eq!(sources, [("a", &json!(7), Source::Given), ("b", &json!(2), Source::Text)]);
@@ -242,7 +242,7 @@ fn r9_words_that_are_given_fill_nothing_else() {
     let given: Map<String, Value> = json!({"query": "AI"}).as_object().unwrap().clone();
     let filling = fill(
         &Form::new(("search_notes", "Finds notes"), schema),
-        &wish("Search my notes for AI", &given, &[]),
+        &sources("Search my notes for AI", &given, &[]),
     );
     assert_eq!(filling.object(), given);
 }
@@ -256,7 +256,7 @@ fn r9_earlier_results_fill_what_was_not_said() {
         json!({"content": [{"type": "text", "text": "[{\"path\": \"AI/a.md\"}]"}]}),
         json!("- AI/a.md\n- AI/b.md"),
     ] {
-        let filling = fill(&form, &wish("open it", &Map::new(), std::slice::from_ref(&earlier)));
+        let filling = fill(&form, &sources("open it", &Map::new(), std::slice::from_ref(&earlier)));
         assert_eq!(filling.object(), *json!({"path": "AI/a.md"}).as_object().unwrap(), "{earlier}");
         assert_eq!(filling.arguments[0].source, Source::Earlier);
     }
@@ -314,7 +314,7 @@ fn r9_the_data_is_readable() {
 
 #[test]
 fn r9_values_are_alike_in_case_space_and_form() {
-    let same = |a: Value, b: Value| alike(&a, &b);
+    let same = |a: Value, b: Value| equivalent(&a, &b);
     assert!(same(json!("New  York"), json!("new york")));
     assert!(same(json!(5), json!("5.0")) && same(json!(["A"]), json!(["a"])));
     assert!(same(json!("2026-03-03"), json!("March 3, 2026")) && same(json!("9:00 am"), json!("09:00")));
@@ -334,14 +334,14 @@ fn r9_a_flag_that_no_word_speaks_of_is_left_alone() {
     });
     let schema = json!({"type": "object", "properties": fields, "required": ["query"]});
     let form = Form::new(("search_notes", "Searches the notes"), schema);
-    let filling = fill(&form, &wish("Search my notes for AI", &Map::new(), &[]));
+    let filling = fill(&form, &sources("Search my notes for AI", &Map::new(), &[]));
     assert_eq!(filling.object(), *json!({"query": "AI"}).as_object().unwrap());
 }
 
 /// Fills required fields from a task; one line for each argument.
 fn filled(about: &str, fields: &Value, task: &str) -> String {
     let form = Form::new(about.split_once(' ').unwrap_or((about, "")), schema(fields));
-    let filling = fill(&form, &wish(task, &Map::new(), &[]));
+    let filling = fill(&form, &sources(task, &Map::new(), &[]));
     assert!(form.admits_part(&filling.object()));
     let arguments = filling.arguments.iter().map(|it| format!("{} = {}", it.name, it.value));
     let missing = filling.missing.iter().map(|it| format!("{} is missing", it.name));
@@ -353,8 +353,8 @@ fn schema(fields: &Value) -> Value {
     json!({"type": "object", "properties": fields, "required": required})
 }
 
-fn wish<'a>(task: &'a str, given: &'a Map<String, Value>, earlier: &'a [Value]) -> Wish<'a> {
-    Wish { task, given, earlier, now: Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 } }
+fn sources<'a>(task: &'a str, given: &'a Map<String, Value>, earlier: &'a [Value]) -> Sources<'a> {
+    Sources { task, given, earlier, now: Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 } }
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn r9_a_tag_is_no_path() {
         ("update_note", "Update an existing note: replace its content or add and remove tags"),
         json!({"type": "object", "properties": fields, "required": ["path"]}),
     );
-    let filling = fill(&form, &wish("add tag #important", &Map::new(), &[]));
+    let filling = fill(&form, &sources("add tag #important", &Map::new(), &[]));
     assert_eq!(Value::Object(filling.object()), json!({"addTags": ["#important"]}));
 }
 
@@ -412,7 +412,7 @@ fn r9_the_name_of_a_file_says_its_format_and_where_it_goes() {
     });
     let form =
         Form::new(("convert", "Converts contents"), json!({"type": "object", "properties": properties}));
-    let filled = |task: &str| Value::Object(fill(&form, &wish(task, &Map::new(), &[])).object());
+    let filled = |task: &str| Value::Object(fill(&form, &sources(task, &Map::new(), &[])).object());
     let file = json!({"output_format": "docx", "output_file": "/home/me/report.docx"});
     assert_eq!(filled("turn it into /home/me/report.docx"), file);
     assert_eq!(filled("convert it to /home/me/report.docx"), file);
@@ -431,7 +431,7 @@ fn r9_a_part_of_an_object_that_is_not_whole_takes_nothing_from_others() {
     });
     let schema = json!({"type": "object", "properties": properties, "required": ["sheet", "at"]});
     let form = Form::new(("write_range", "Write values into cells"), schema);
-    let filling = fill(&form, &wish("write it into the sheet Q1 at B2", &Map::new(), &[]));
+    let filling = fill(&form, &sources("write it into the sheet Q1 at B2", &Map::new(), &[]));
     assert_eq!(Value::Object(filling.object()), json!({"sheet": "Q1", "at": "B2"}));
 }
 

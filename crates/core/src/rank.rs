@@ -3,16 +3,16 @@
 //! Everything here is a function of what is handed in, so the same request in the same situation always
 //! gives the same decision. Weights and thresholds are data, fitted by `training/`.
 
-mod confidence;
-mod contrary;
-mod evidence;
-mod intent;
-mod question;
-mod reading;
-mod reason;
-mod seed;
-mod signals;
-mod weights;
+mod intent; //     what a request asks for, as far as its words tell
+mod evidence; //   which kinds of values it holds, and which a tool needs
+mod signals; //    how well a tool fits, as one number for each signal
+mod confidence; // what a confidence is judged by
+mod weights; //    how much each signal counts
+mod contrary; //   tools that make another format than is wanted
+mod rerank; //     which tools are read beside a request
+mod seed; //       the ranking of the first design
+mod reason; //     why a tool fits, in words
+mod question; //   the one question that settles what is open
 
 use crate::catalog::Catalog;
 use crate::hazard;
@@ -57,7 +57,7 @@ pub struct Scope<'a> {
     /// The server that the caller would rather use.
     pub preferred_server: Option<&'a str>,
     /// How a tool stands at the moment.
-    pub standing: &'a (dyn Fn(&Tool) -> Standing + Sync),
+    pub availability: &'a (dyn Fn(&Tool) -> Availability + Sync),
 }
 
 impl std::fmt::Debug for Scope<'_> {
@@ -69,13 +69,13 @@ impl std::fmt::Debug for Scope<'_> {
 impl<'a> Scope<'a> {
     /// All tools of a catalog, with nothing known against any of them.
     pub fn plain(catalog: &'a Catalog, index: &'a Index) -> Self {
-        Self { catalog, index, preferred_server: None, standing: &|_| Standing::PLAIN }
+        Self { catalog, index, preferred_server: None, availability: &|_| Availability::PLAIN }
     }
 }
 
 /// How a tool stands at the moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct Availability {
     /// Whether the caller may use it at all.
     pub is_visible: bool,
     /// Whether its server is reachable, as far as is known.
@@ -88,7 +88,7 @@ pub struct Standing {
     pub liked: f32,
 }
 
-impl Standing {
+impl Availability {
     /// A tool that nothing is known against.
     pub const PLAIN: Self = Self { is_visible: true, is_up: true, tier: 1, recent: 0.0, liked: 0.0 };
 }
@@ -210,7 +210,7 @@ impl Rerank<'_> {
     /// Decides, with how well the request fits these tools by position.
     pub fn decide(mut self, fits: &[(usize, f32)]) -> Decision {
         let Ranking { scope, comparison, .. } = &mut self.ranking;
-        reading::note(scope.index, scope.catalog, comparison, fits);
+        rerank::note(scope.index, scope.catalog, comparison, fits);
         self.ranking.decide()
     }
 }
@@ -238,7 +238,7 @@ impl<'a> Ranking<'a> {
         }
         let (ranked, judgement) = self.judged(&weights.for_query(&self.comparison.query));
         let Scope { index, catalog, .. } = self.scope;
-        if reading::is_clear(judgement) { Vec::new() } else { reading::likeliest(index, catalog, &ranked) }
+        if rerank::is_clear(judgement) { Vec::new() } else { rerank::likeliest(index, catalog, &ranked) }
     }
 
     fn decide(self) -> Decision {
@@ -296,7 +296,7 @@ pub struct Observed {
 /// Compares a request with tools, for fitting weights.
 pub fn observe(scope: Scope, request: Request, fits: &[(usize, f32)]) -> Observed {
     let mut comparison = signals::compare(scope, request);
-    reading::note(scope.index, scope.catalog, &mut comparison, fits);
+    rerank::note(scope.index, scope.catalog, &mut comparison, fits);
     let gates = weights::gates(&comparison.query);
     Observed { tools: comparison.tools.into_iter().zip(comparison.signals).collect(), gates }
 }
@@ -309,7 +309,7 @@ pub fn traits(
     weights: &Weights,
 ) -> (Option<usize>, Traits) {
     let mut comparison = signals::compare(scope, request);
-    reading::note(scope.index, scope.catalog, &mut comparison, fits);
+    rerank::note(scope.index, scope.catalog, &mut comparison, fits);
     let scores = weights::scores(&comparison, &weights.for_query(&comparison.query));
     let ranked = order(scope.index, &comparison, &scores, 1.0);
     let traits = confidence::traits(&comparison, &ranked);

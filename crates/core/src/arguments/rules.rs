@@ -16,13 +16,7 @@ use super::result::{Which, from_result};
 use super::token::{is_within, overlap};
 use crate::form::{Bound, Field, Kind, is_zone};
 use crate::lexicon::{file_format, split_ending};
-
-/// How sure a value is that only its form or its place speaks for.
-const SHOWN: f64 = 0.6;
-/// How sure it is that a file has the format of its ending.
-const ENDING: f64 = 0.9;
-/// A value of an earlier result whose name fits less is not taken without being asked for.
-const LEAST_FIT: f64 = 0.4;
+use crate::thresholds::thresholds;
 
 /// Fills the fields that no weights are needed for, once the weights have chosen.
 pub(super) fn apply(assignment: &mut Assignment<'_>) {
@@ -41,7 +35,8 @@ fn only_moment(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     let moments = assignment.candidates[at].iter().filter(|it| it.origin == Origin::Moment);
     let longest = moments.clone().max_by_key(|it| it.tokens.len())?;
     let is_only = moments.clone().all(|it| is_within(&it.bytes, &longest.bytes));
-    (field.is_required && field.format.is_some() && is_only).then(|| assignment.assigned(at, longest, SHOWN))
+    (field.is_required && field.format.is_some() && is_only)
+        .then(|| assignment.assigned(at, longest, thresholds().arguments.only_of_format))
 }
 
 /// Gives JSON in the text to the one field that needs it and takes it as it is.
@@ -59,7 +54,8 @@ fn json(assignment: &mut Assignment<'_>) {
         let is_used = assignment.values.iter().flatten().any(|it| it.value == value);
         if let ([field], false) = (&open[..], is_used) {
             let (source, evidence) = (Source::Text, Evidence::Marked);
-            assignment.values[*field] = Some(Assigned { value, source, confidence: SHOWN, evidence });
+            assignment.values[*field] =
+                Some(Assigned { value, source, confidence: thresholds().arguments.only_of_format, evidence });
         }
     }
 }
@@ -85,7 +81,7 @@ fn named_or_only(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     };
     let only = || only_one(assignment, field, free.iter().filter(is_meant).copied());
     let candidate = named.max_by_key(|it| it.bytes.len()).copied().or_else(only)?;
-    Some(assignment.assigned(at, candidate, SHOWN))
+    Some(assignment.assigned(at, candidate, thresholds().arguments.only_of_format))
 }
 
 /// The one path of the text for a field that needs a path, and the one time zone for one that needs that.
@@ -152,14 +148,20 @@ fn format_of_file(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     let format = file_format(split_ending(path)?.1)?;
     let is_it = |choice: &&Value| choice.as_str().and_then(file_format) == Some(format);
     let value = field.choices.iter().find(is_it).filter(|it| field.default.as_ref() != Some(it))?.clone();
-    Some(Assigned { value, source: Source::Implied, confidence: ENDING, evidence: Evidence::Shape })
+    Some(Assigned {
+        value,
+        source: Source::Implied,
+        confidence: thresholds().arguments.file_ending,
+        evidence: Evidence::Shape,
+    })
 }
 
 /// What an earlier result has for a field that is needed.
 fn earlier(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     let field = Some(&assignment.form.fields()[at]).filter(|field| field.is_required)?;
     let found = assignment.sources.earlier.iter().rev().find_map(|result| {
-        from_result(assignment.form, field, result, Which::First).filter(|found| found.fit >= LEAST_FIT)
+        from_result(assignment.form, field, result, Which::First)
+            .filter(|found| found.fit >= thresholds().arguments.earlier)
     })?;
     let (value, confidence) = (found.value, found.fit);
     Some(Assigned { value, source: Source::Earlier, confidence, evidence: Evidence::Marked })

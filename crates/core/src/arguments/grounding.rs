@@ -5,16 +5,16 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::candidate::{Candidate, candidates, mentions, names_tool};
-use super::equivalence::{alike, plain_text};
+use super::equivalence::{equivalent, plain_text};
 use super::request::ParsedRequest;
-use super::sources::Wish;
+use super::sources::Sources;
 use crate::form::{Field, Form};
 use crate::text::is_unparted;
 
 /// A request, and the form that values of it are for.
 pub(super) struct Grounding<'a> {
     form: &'a Form,
-    wish: &'a Wish<'a>,
+    sources: &'a Sources<'a>,
     request: ParsedRequest<'a>,
     /// The request as texts are looked for in it, and where each byte of that stands in the request.
     plain: String,
@@ -27,10 +27,10 @@ pub(super) struct Grounding<'a> {
 const MOST_LEAVES: usize = 40;
 
 impl<'a> Grounding<'a> {
-    pub(super) fn new(form: &'a Form, wish: &'a Wish<'a>) -> Self {
-        let request = ParsedRequest::parse(wish.task, wish.now);
-        let (plain, places) = placed(wish.task);
-        Self { form, wish, request, plain, places, used: Vec::new() }
+    pub(super) fn new(form: &'a Form, sources: &'a Sources<'a>) -> Self {
+        let request = ParsedRequest::parse(sources.task, sources.now);
+        let (plain, places) = placed(sources.task);
+        Self { form, sources, request, plain, places, used: Vec::new() }
     }
 
     /// Marks what a value says as used: words are claimed once.
@@ -52,10 +52,12 @@ impl<'a> Grounding<'a> {
     /// Puts back case, accents and marks that somebody changed who copied from the request.
     fn as_written(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) if !self.wish.task.contains(text.as_str()) => {
+            Value::String(text) if !self.sources.task.contains(text.as_str()) => {
                 let found =
                     self.occurrences(text).next().map(|it| self.places[it.start]..self.places[it.end]);
-                Value::String(found.map_or_else(|| text.clone(), |it| self.wish.task[it].trim().to_owned()))
+                Value::String(
+                    found.map_or_else(|| text.clone(), |it| self.sources.task[it].trim().to_owned()),
+                )
             }
             Value::Array(items) => items.iter().map(|item| self.as_written(item)).collect(),
             Value::Object(members) => {
@@ -76,7 +78,7 @@ impl<'a> Grounding<'a> {
             leaf @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
                 mine.push(leaf.clone());
                 let (_, before) = mine.split_last().expect("it was put there");
-                let uses = || self.used.iter().chain(before).filter(|it| alike(it, leaf)).count();
+                let uses = || self.used.iter().chain(before).filter(|it| equivalent(it, leaf)).count();
                 mine.len() <= MOST_LEAVES
                     && (self.form.literals(path[0]).contains(&leaf) || self.count(path, leaf) > uses())
             }
@@ -109,8 +111,8 @@ impl<'a> Grounding<'a> {
     fn count_candidates(&self, field: Option<&Field>, leaf: &Value) -> usize {
         let Some(field) = field else { return 0 };
         let is_it = |it: &Candidate| match it.value.as_array() {
-            Some(items) => items.iter().any(|item| alike(item, leaf)),
-            None => alike(&it.value, leaf),
+            Some(items) => items.iter().any(|item| equivalent(item, leaf)),
+            None => equivalent(&it.value, leaf),
         };
         let found = candidates(self.form, field, &self.request);
         let mut places: Vec<usize> =
@@ -146,7 +148,7 @@ impl<'a> Grounding<'a> {
     fn is_of_tool(&self, field: &Field, text: &str) -> bool {
         let is_it = |written: &str| plain_text(written) == plain_text(text);
         let is_quoted = self.request.quoted.iter().any(|it| is_it(&self.request.text[it.bytes.clone()]));
-        let own = ParsedRequest::parse(text, self.wish.now);
+        let own = ParsedRequest::parse(text, self.sources.now);
         !is_quoted && names_tool(self.form, field, &own, &(0..own.tokens.len()))
     }
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::confidence::{Judgement, Trait, Traits};
 use super::signals::{Comparison, Query, Signal};
-use crate::thresholds::thresholds;
 
 /// How much each signal counts, by how closely a request was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,12 +52,7 @@ impl Gate {
 }
 
 pub(super) fn gates(query: &Query) -> [f32; Gate::ALL.len()] {
-    [query.is_foreign, query.coverage, length(query), query.shared, f32::from(query.is_phrased)]
-}
-
-/// How long a request is: 0 for none, 1 for about twenty terms.
-pub(super) fn length(query: &Query) -> f32 {
-    (1.0 + query.terms as f32).ln() / thresholds().ranking.length_unit as f32
+    [query.is_foreign, query.coverage, query.length(), query.shared, f32::from(query.is_phrased)]
 }
 
 impl Weights {

@@ -56,8 +56,8 @@ impl Desk {
         decide(self.scope(), Request::in_words(task), rules())
     }
 
-    fn decide_with(&self, task: &str, standing: &(dyn Fn(&Tool) -> Standing + Sync)) -> Decision {
-        decide(Scope { standing, ..self.scope() }, Request::in_words(task), rules())
+    fn decide_with(&self, task: &str, availability: &(dyn Fn(&Tool) -> Availability + Sync)) -> Decision {
+        decide(Scope { availability, ..self.scope() }, Request::in_words(task), rules())
     }
 
     fn scope(&self) -> Scope<'_> {
@@ -249,8 +249,8 @@ fn r8_a_tool_of_a_reachable_server_comes_before_its_twin_that_is_down() {
     ];
     let desk = Desk::of(&twins);
     for down in ["alpha", "beta"] {
-        let standing = |tool: &Tool| Standing { is_up: &*tool.server != down, ..Standing::PLAIN };
-        let decision = desk.decide_with("search notes", &standing);
+        let availability = |tool: &Tool| Availability { is_up: &*tool.server != down, ..Availability::PLAIN };
+        let decision = desk.decide_with("search notes", &availability);
         assert!(!desk.first(&decision).starts_with(down));
     }
 }
@@ -309,17 +309,18 @@ fn r6_tools_that_say_little_are_known_by_their_servers() {
 fn t1_a_fallback_comes_after_its_equal() {
     let twins = [("a", "open_page", "Open a web page"), ("b", "open_page", "Open a web page")];
     let desk = Desk::of(&twins);
-    let standing =
-        |tool: &Tool| Standing { tier: if &*tool.server == "a" { 2 } else { 1 }, ..Standing::PLAIN };
-    let decision = desk.decide_with("open a page", &standing);
+    let availability =
+        |tool: &Tool| Availability { tier: if &*tool.server == "a" { 2 } else { 1 }, ..Availability::PLAIN };
+    let decision = desk.decide_with("open a page", &availability);
     assert_eq!(desk.first(&decision), "b__open_page");
 }
 
 #[test]
 fn r5_what_the_caller_may_not_use_is_no_candidate() {
     let desk = Desk::of(DESK);
-    let standing = |tool: &Tool| Standing { is_visible: &*tool.server != "obsidian", ..Standing::PLAIN };
-    let decision = desk.decide_with("Search my notes for AI", &standing);
+    let availability =
+        |tool: &Tool| Availability { is_visible: &*tool.server != "obsidian", ..Availability::PLAIN };
+    let decision = desk.decide_with("Search my notes for AI", &availability);
     let tools = desk.catalog.tools();
     assert!(decision.candidates.iter().all(|candidate| &*tools[candidate.position].server != "obsidian"));
 }
@@ -332,8 +333,8 @@ fn r6_the_seeds_weights_are_a_profile() {
     assert_eq!(desk.first(&seeded("Search notes")), "obsidian__search_notes");
     assert_eq!(desk.first(&seeded("search code in a repository")), "github__search_code");
     let connected = seeded("Search notes").candidates[0].score;
-    let down = |_: &Tool| Standing { is_up: false, ..Standing::PLAIN };
-    let scope = Scope { standing: &down, ..desk.scope() };
+    let down = |_: &Tool| Availability { is_up: false, ..Availability::PLAIN };
+    let scope = Scope { availability: &down, ..desk.scope() };
     let disconnected = decide(scope, Request::in_words("Search notes"), rules);
     assert!((connected - disconnected.candidates[0].score - 0.1).abs() < 1e-6);
 }
@@ -346,8 +347,8 @@ fn r6_the_seeds_plan_of_the_ranker_holds_with_either_weights() {
     ]);
     for method in [Method::Fitted(Weights::builtin()), Method::Seed] {
         let rank = |task, is_up| {
-            let standing = move |_: &Tool| Standing { is_up, ..Standing::PLAIN };
-            let scope = Scope { standing: &standing, ..desk.scope() };
+            let availability = move |_: &Tool| Availability { is_up, ..Availability::PLAIN };
+            let scope = Scope { availability: &availability, ..desk.scope() };
             decide(scope, Request::in_words(task), Rules { method, ..rules() })
         };
         assert_eq!(desk.first(&rank("search notes", true)), "obsidian__search_notes", "{method:?}");

@@ -14,6 +14,7 @@ use super::request::{ParsedRequest, Role};
 use crate::form::{Field, Form, Kind};
 use crate::language::WordSet;
 use crate::lexicon::{Language, Lexicon};
+use crate::thresholds::thresholds;
 use crate::tool::vocabulary::{Set, vocabulary};
 use crate::tool::words::words;
 
@@ -21,9 +22,6 @@ use crate::tool::words::words;
 static BEFORE: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.prepositions.repository));
 /// Parts of the names of hosts whose addresses begin with owner and name.
 const HOSTS: [&str; 4] = ["github", "gitlab", "bitbucket", "codeberg"];
-
-/// How sure it is that such a word means both.
-const OWNED_BY: f64 = 0.95;
 
 /// Fills the field of an owner and that of what is owned from the one word that says both; returns where it stands.
 pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
@@ -47,7 +45,8 @@ pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
     if fields.iter().zip(&values).all(|(at, value)| form.takes(&form.fields()[*at], value)) {
         for (at, value) in fields.into_iter().zip(values) {
             let (source, evidence) = (Source::Text, Evidence::Shape);
-            assignment.values[at] = Some(Assigned { value, source, confidence: OWNED_BY, evidence });
+            let confidence = thresholds().arguments.repository;
+            assignment.values[at] = Some(Assigned { value, source, confidence, evidence });
         }
         return places.into();
     }

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::sources::Wish;
+use super::sources::Sources;
 use crate::form::{Field, Form, Missing};
 use crate::lexicon::Action;
+use crate::thresholds::thresholds;
 use crate::tool::Effect;
 use crate::tool::purpose::{is_content, is_identity};
 
@@ -64,28 +65,21 @@ pub enum Source {
     Model,
 }
 
-/// Below this an argument is worth a question where a mistake does harm.
-const DOUBT: f64 = 0.5;
-/// How sure a value must be before a tool that changes something is sent it, by how plainly it is said. On held-out tools
-/// .88, .95 and .94 of such values are right (`examples/fit_arguments` prints the table).
-const SURE_MARKED: f64 = 0.35;
-const SURE_SHAPE: f64 = 0.9;
-const SURE_PROSE: f64 = 0.95;
-
 impl Argument {
     /// Whether it is worth a question where a mistake does harm.
     pub fn is_doubtful(&self) -> bool {
-        self.confidence < DOUBT
+        self.confidence < thresholds().arguments.doubtful
     }
 
     /// Whether a tool that changes something may be sent it without a question.
     pub fn is_certain(&self) -> bool {
         // What looks like a path is no text to be written: a text has to be marked as one.
         let is_text = is_content(&self.name);
+        let limits = &thresholds().arguments;
         let least = match self.evidence {
-            Evidence::Marked => SURE_MARKED,
-            Evidence::Shape if !is_text => SURE_SHAPE,
-            Evidence::Shape | Evidence::Prose => SURE_PROSE,
+            Evidence::Marked => limits.sure_marked,
+            Evidence::Shape if !is_text => limits.sure_shape,
+            Evidence::Shape | Evidence::Prose => limits.sure_prose,
         };
         self.confidence >= least
     }
@@ -105,7 +99,7 @@ pub struct Settled {
 impl Filling {
     /// Decides what is sent to a tool. A mistake in a call that changes something stays, so there what is not certain is
     /// asked for, and so is what it is to change.
-    pub fn settle(self, form: &Form, wish: &Wish<'_>, effect: Effect, action: Action) -> Settled {
+    pub fn settle(self, form: &Form, sources: &Sources<'_>, effect: Effect, action: Action) -> Settled {
         let mut settled = Settled { missing: self.missing, ..Settled::default() };
         for argument in self.arguments.into_iter().filter(|it| it.source != Source::Given) {
             if effect == Effect::Read || argument.is_certain() {
@@ -116,9 +110,9 @@ impl Filling {
             }
         }
         // Who calls a tool by its name and says no more means just that.
-        if effect != Effect::Read && settled.missing.is_empty() && !wish.task.is_empty() {
+        if effect != Effect::Read && settled.missing.is_empty() && !sources.task.is_empty() {
             let found = settled.found.iter().map(|it| it.name.as_str());
-            let names: Vec<&str> = wish.given.keys().map(String::as_str).chain(found).collect();
+            let names: Vec<&str> = sources.given.keys().map(String::as_str).chain(found).collect();
             settled.missing.extend(form.unsaid(action, &names));
         }
         settled

@@ -8,14 +8,14 @@ use super::features::feature_id;
 
 /// How much each feature of a value counts.
 #[derive(Clone, Debug, Default)]
-pub struct Scales {
+pub struct FeatureWeights {
     by_feature: HashMap<u64, f32, BuildHasherDefault<FeatureHasher>>,
 }
 
-impl Scales {
+impl FeatureWeights {
     /// Returns the weights that come with the product, read on first use.
     pub fn builtin() -> &'static Self {
-        static BUILTIN: OnceLock<Scales> = OnceLock::new();
+        static BUILTIN: OnceLock<FeatureWeights> = OnceLock::new();
         BUILTIN.get_or_init(|| Self::parse(include_str!("../../data/arguments.tsv")))
     }
 

@@ -26,7 +26,7 @@ impl TextKey {
 
 /// The vectors of one model that are known.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct EmbeddingCache {
     store: Arc<Store>,
     /// Stands for the model in the store.
     model: i64,
@@ -39,7 +39,7 @@ pub struct Shelf {
 /// Rows that are read or written while others wait for the store.
 const CHUNK: usize = 256;
 
-impl Shelf {
+impl EmbeddingCache {
     /// Opens what is known of a model's vectors.
     pub fn new(store: Arc<Store>, embedder: &Embedder) -> Self {
         let hash: [u8; 32] = Sha256::digest(embedder.key().as_bytes()).into();
@@ -100,23 +100,23 @@ mod tests {
     #[test]
     fn r13_vectors_outlive_the_process_and_what_is_damaged_or_foreign_is_not_known() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Shelf::new(Arc::new(Store::open(folder.path())), &tiny());
+        let open = || EmbeddingCache::new(Arc::new(Store::open(folder.path())), &tiny());
         let Embedder::Local(encoder) = tiny() else { unreachable!("it is local") };
         let texts = ["a", "b", "c", "d"];
         let keys = texts.map(TextKey::of);
         let vectors = texts.map(|text| encoder.encode(text).pack());
-        let shelf = open();
-        assert_eq!(shelf.find(&keys), [None, None, None, None]);
-        shelf.keep(&[
+        let cache = open();
+        assert_eq!(cache.find(&keys), [None, None, None, None]);
+        cache.keep(&[
             (keys[0], vectors[0].clone()),
             (keys[1], vectors[1].clone()),
             (keys[2], vectors[2].clone()),
         ]);
         let short = toolyard_encoder::Embedding::new(vec![1.0, 2.0]).pack().to_bytes();
         let rows: [(&[u8], Vec<u8>); 2] = [(&keys[1].0, b"nonsense".to_vec()), (&keys[2].0, short)];
-        shelf.store.keep_vectors(shelf.model, &rows).unwrap();
+        cache.store.keep_vectors(cache.model, &rows).unwrap();
         assert_eq!(open().find(&keys), [Some(vectors[0].clone()), None, None, None]);
-        shelf.keep(&[(keys[1], vectors[1].clone())]);
+        cache.keep(&[(keys[1], vectors[1].clone())]);
         assert_eq!(open().find(&keys[1..2]), [Some(vectors[1].clone())]);
     }
 }

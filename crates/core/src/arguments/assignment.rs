@@ -10,9 +10,9 @@ use super::evidence::evidence;
 use super::features::Extractor;
 use super::request::ParsedRequest;
 use super::score::Scores;
-use super::sources::Wish;
+use super::sources::Sources;
 use super::token::overlap;
-use super::weights::Scales;
+use super::weights::FeatureWeights;
 use crate::form::{Field, Form};
 
 /// The value that a field got.
@@ -27,7 +27,7 @@ pub(super) struct Assigned {
 /// A form on the way to its values.
 pub(super) struct Assignment<'a> {
     pub(super) form: &'a Form,
-    pub(super) sources: &'a Wish<'a>,
+    pub(super) sources: &'a Sources<'a>,
     pub(super) request: ParsedRequest<'a>,
     /// For each field the values that it could have.
     pub(super) candidates: Vec<Vec<Candidate>>,
@@ -48,7 +48,7 @@ const WIDTH: usize = 16;
 
 impl<'a> Assignment<'a> {
     /// Finds the candidates of every field that is not given.
-    pub(super) fn new(form: &'a Form, sources: &'a Wish<'a>) -> Self {
+    pub(super) fn new(form: &'a Form, sources: &'a Sources<'a>) -> Self {
         let request = ParsedRequest::parse(sources.task, sources.now);
         let of_field = |field: &Field| match sources.given.contains_key(field.parameter()) {
             true => Vec::new(),
@@ -77,7 +77,7 @@ impl<'a> Assignment<'a> {
     }
 
     /// Gives open fields the likeliest values; words that are claimed are used already.
-    pub(super) fn choose(&mut self, weights: &Scales, claimed: Vec<Range<usize>>) {
+    pub(super) fn choose(&mut self, weights: &FeatureWeights, claimed: Vec<Range<usize>>) {
         let form = self.form;
         let is_asked = |at: &usize| self.is_open(*at) && form.repeated_by(&form.fields()[*at]).is_none();
         let scores = |at: usize| {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::argument::{Argument, Evidence, Filling, Source};
 use super::assignment::{Assigned, Assignment};
-use super::sources::Wish;
+use super::sources::Sources;
 use crate::form::{Field, Form, Missing};
 
 /// Values that are asked for where it is not clear which of them the schema needs.
@@ -55,7 +55,7 @@ pub(super) fn release(assignment: &mut Assignment<'_>) {
 }
 
 /// Sends nothing of what was found that the schema as a whole does not take, and asks instead.
-fn sound(form: &Form, sources: &Wish<'_>, filling: &mut Filling) {
+fn sound(form: &Form, sources: &Sources<'_>, filling: &mut Filling) {
     if !filling.missing.is_empty() || is_callers(sources, filling) || form.admits(&filling.object()) {
         return;
     }
@@ -68,7 +68,7 @@ fn sound(form: &Form, sources: &Wish<'_>, filling: &mut Filling) {
 }
 
 /// Asks for what the tool needs with these arguments although its schema does not simply require it.
-fn require(form: &Form, sources: &Wish<'_>, filling: &mut Filling) {
+fn require(form: &Form, sources: &Sources<'_>, filling: &mut Filling) {
     if filling.missing.is_empty() && !is_callers(sources, filling) {
         let known = filling.object();
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
@@ -77,7 +77,7 @@ fn require(form: &Form, sources: &Wish<'_>, filling: &mut Filling) {
 }
 
 /// Whether the caller gave all arguments that there are.
-fn is_callers(sources: &Wish<'_>, filling: &Filling) -> bool {
+fn is_callers(sources: &Sources<'_>, filling: &Filling) -> bool {
     !sources.given.is_empty() && filling.arguments.iter().all(|it| it.source == Source::Given)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::evidence::Evidence;
-use super::{Intent, Request, Scope, Standing};
+use super::{Availability, Intent, Request, Scope};
 use crate::catalog::Catalog;
 use crate::index::{Hit, Index};
 use crate::lexicon::{Action, Categories, Language, Reading};
@@ -205,6 +205,13 @@ pub(super) struct Query {
     pub(super) terms: usize,
 }
 
+impl Query {
+    /// Returns how long the request is: 0 for none, 1 for about twenty terms.
+    pub(super) fn length(&self) -> f32 {
+        (1.0 + self.terms as f32).ln() / thresholds().ranking.length_unit as f32
+    }
+}
+
 /// Tools taken from each way of looking.
 const FROM_EACH: usize = 40;
 /// Of these, tools of one server.
@@ -216,7 +223,7 @@ const MAX_RELATED: usize = 48;
 
 /// Compares a request with the tools of a catalog.
 pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Comparison {
-    let Scope { catalog, index, preferred_server, standing } = scope;
+    let Scope { catalog, index, preferred_server, availability } = scope;
     let units = &thresholds().ranking;
     let best_word = units.best_word as f32;
     let evidence = Evidence::of(task);
@@ -228,7 +235,7 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
     let gloss: Vec<String> =
         terms(&english, MAX_TERMS).into_iter().filter(|term| !said.contains(term)).collect();
 
-    let is_visible = |tool: usize| standing(&catalog.tools()[tool]).is_visible;
+    let is_visible = |tool: usize| availability(&catalog.tools()[tool]).is_visible;
     let mut found = Found { index, is_visible: &is_visible, tools: Vec::new() };
     // Naming a server is a signal of its own; tools whose texts repeat the name have no more right to it.
     let spoken = without_names(index, task, &said);
@@ -257,8 +264,8 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
     let named = index.names.named(&said);
     let most_named = named.iter().copied().fold(0.0, f32::max);
     let known = said.iter().filter(|term| index.words.term(term).is_some()).count();
-    let (mut tools, standings): (Vec<usize>, Vec<Standing>) =
-        found.tools().into_iter().map(|tool| (tool, standing(&catalog.tools()[tool]))).unzip();
+    let (mut tools, standings): (Vec<usize>, Vec<Availability>) =
+        found.tools().into_iter().map(|tool| (tool, availability(&catalog.tools()[tool]))).unzip();
     let scores = Scores {
         words: Scored::new(&by_words, mass(index, &words) * best_word),
         gloss: Scored::new(&by_gloss, mass(index, &gloss_terms) * best_word),
@@ -285,7 +292,7 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
     let mut signals: Vec<Signals> = tools
         .iter()
         .zip(&standings)
-        .map(|(tool, standing)| scores.of(index, catalog, &intent, (*tool, *standing)))
+        .map(|(tool, availability)| scores.of(index, catalog, &intent, (*tool, *availability)))
         .collect();
     add_support(index, &tools, &mut signals);
     level_copies(index, &tools, &mut signals);
@@ -435,7 +442,7 @@ impl Scores<'_> {
         index: &Index,
         catalog: &Catalog,
         intent: &Intent,
-        (tool, standing): (usize, Standing),
+        (tool, availability): (usize, Availability),
     ) -> Signals {
         let mut signals = [0.0; Signal::ALL.len()];
         let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
@@ -473,10 +480,10 @@ impl Scores<'_> {
         set(Signal::Taken, fit.taken);
         set(Signal::Missing, fit.missing);
         set(Signal::Numbers, fit.numbers);
-        set(Signal::Available, f32::from(standing.is_up));
-        set(Signal::Tier, f32::from(standing.tier.saturating_sub(1)));
-        set(Signal::Recent, standing.recent);
-        set(Signal::Liked, standing.liked);
+        set(Signal::Available, f32::from(availability.is_up));
+        set(Signal::Tier, f32::from(availability.tier.saturating_sub(1)));
+        set(Signal::Recent, availability.recent);
+        set(Signal::Liked, availability.liked);
         signals
     }
 

@@ -31,26 +31,26 @@ mod advice; //      what a language model may add
 
 pub use advice::{Advice, Consultation};
 pub use argument::{Argument, Evidence, Filling, Settled, Source};
-pub use equivalence::alike;
-pub use listing::{Series, may_list, series};
-pub use result::{Discovery, Which, each_of_result, from_result};
-pub use score::{Ballot, ballots};
-pub use sources::{Now, Wish};
-pub use weights::Scales;
+pub use equivalence::equivalent;
+pub use listing::{ListedValues, listed_values, may_list};
+pub use result::{FoundValue, Which, each_of_result, from_result};
+pub use score::{FieldFeatures, field_features};
+pub use sources::{Now, Sources};
+pub use weights::FeatureWeights;
 
 pub use crate::form::{Field, Form, Missing, is_of_type};
 use assignment::Assignment;
 
 /// Fills in a form.
-pub fn fill(form: &Form, wish: &Wish<'_>) -> Filling {
-    fill_with(form, wish, Scales::builtin())
+pub fn fill(form: &Form, sources: &Sources<'_>) -> Filling {
+    fill_with(form, sources, FeatureWeights::builtin())
 }
 
 /// Fills in a form with other weights than those that come with the product.
-pub fn fill_with(form: &Form, wish: &Wish<'_>, scales: &Scales) -> Filling {
-    let mut assignment = Assignment::new(form, wish);
+pub fn fill_with(form: &Form, sources: &Sources<'_>, weights: &FeatureWeights) -> Filling {
+    let mut assignment = Assignment::new(form, sources);
     let claimed = [assignment.given_words(), repository::fill(&mut assignment)].concat();
-    assignment.choose(scales, claimed);
+    assignment.choose(weights, claimed);
     assembly::release(&mut assignment);
     rules::apply(&mut assignment);
     assembly::assemble(&assignment)
