@@ -24,6 +24,9 @@ use crate::tool::{Tool, clean};
 
 pub use message::{MOST_RANKED, Needs, needs, parts};
 
+/// Says whether a call must be confirmed, as far as its arguments are known.
+pub type Confirms<'a> = dyn Fn(&Tool, &Map<String, Value>, &Intent) -> bool + Sync + 'a;
+
 /// What a decision may use besides the request.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
@@ -34,7 +37,7 @@ pub struct World<'a> {
     /// Whether the caller may use a tool.
     pub shows: &'a (dyn Fn(&Tool) -> bool + Sync),
     /// Whether a call must be confirmed, as far as its arguments are known.
-    pub confirms: &'a (dyn Fn(&Tool, &Map<String, Value>, &Intent) -> bool + Sync),
+    pub confirms: &'a Confirms<'a>,
     /// How long a call of a tool takes.
     pub estimate_ms: &'a (dyn Fn(&Tool) -> u64 + Sync),
     /// The time where the person is.

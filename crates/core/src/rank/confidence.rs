@@ -18,100 +18,53 @@ pub struct Judgement {
     pub vague: f64,
 }
 
-/// What a confidence is judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it; `traits` shows how each is made")]
-pub enum Trait {
-    Bias,
-    Belief,
-    Margin,
-    Rival,
-    Score,
-    Words,
-    Gloss,
-    Related,
-    Phrase,
-    Name,
-    Sense,
-    PhraseSense,
-    Reading,
-    ReadingShare,
-    Named,
-    OtherNamed,
-    Action,
-    NoAction,
-    Coverage,
-    Length,
-    Details,
-    Target,
-    StandIns,
-    Clarity,
-    Foreign,
-    Missing,
+/// Defines every trait once: its variant, and its name in the file of weights.
+macro_rules! traits {
+    ($($variant:ident => $name:literal;)*) => {
+        /// What a confidence is judged by.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the names say it; `traits` shows how each is made")]
+        pub enum Trait { $($variant),* }
+
+        impl Trait {
+            /// Every trait, in the order of [`Traits`].
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// Returns its name in the file of weights.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+        }
+    };
 }
 
-impl Trait {
-    /// Every trait, in the order of [`Traits`].
-    pub const ALL: [Self; 26] = [
-        Self::Bias,
-        Self::Belief,
-        Self::Margin,
-        Self::Rival,
-        Self::Score,
-        Self::Words,
-        Self::Gloss,
-        Self::Related,
-        Self::Phrase,
-        Self::Name,
-        Self::Sense,
-        Self::PhraseSense,
-        Self::Reading,
-        Self::ReadingShare,
-        Self::Named,
-        Self::OtherNamed,
-        Self::Action,
-        Self::NoAction,
-        Self::Coverage,
-        Self::Length,
-        Self::Details,
-        Self::Target,
-        Self::StandIns,
-        Self::Clarity,
-        Self::Foreign,
-        Self::Missing,
-    ];
-
-    /// Returns its name in the file of weights.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bias => "bias",
-            Self::Belief => "belief",
-            Self::Margin => "margin",
-            Self::Rival => "rival",
-            Self::Score => "score",
-            Self::Words => "words",
-            Self::Gloss => "gloss",
-            Self::Related => "related",
-            Self::Phrase => "phrase",
-            Self::Name => "name",
-            Self::Sense => "sense",
-            Self::PhraseSense => "phrase-sense",
-            Self::Reading => "reading",
-            Self::ReadingShare => "reading-share",
-            Self::Named => "named",
-            Self::OtherNamed => "other-named",
-            Self::Action => "action",
-            Self::NoAction => "no-action",
-            Self::Coverage => "coverage",
-            Self::Length => "length",
-            Self::Details => "details",
-            Self::Target => "target",
-            Self::StandIns => "stand-ins",
-            Self::Clarity => "clarity",
-            Self::Foreign => "foreign",
-            Self::Missing => "missing",
-        }
-    }
+traits! {
+    Bias => "bias";
+    Belief => "belief";
+    Margin => "margin";
+    Rival => "rival";
+    Score => "score";
+    Words => "words";
+    Gloss => "gloss";
+    Related => "related";
+    Phrase => "phrase";
+    Name => "name";
+    Sense => "sense";
+    PhraseSense => "phrase-sense";
+    Reading => "reading";
+    ReadingShare => "reading-share";
+    Named => "named";
+    OtherNamed => "other-named";
+    Action => "action";
+    NoAction => "no-action";
+    Coverage => "coverage";
+    Length => "length";
+    Details => "details";
+    Target => "target";
+    StandIns => "stand-ins";
+    Clarity => "clarity";
+    Foreign => "foreign";
+    Missing => "missing";
 }
 
 /// The value of every trait for one request.

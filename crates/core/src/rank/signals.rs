@@ -11,164 +11,66 @@ use crate::text::{SOME_FOLDER, terms, without_folders};
 use crate::thresholds::thresholds;
 use crate::tool::Effect;
 
-/// One side from which a request and a tool are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "`Signal::meaning` says what each is")]
-pub enum Signal {
-    Words,
-    WordsShare,
-    WordsSum,
-    Gloss,
-    GlossShare,
-    Related,
-    RelatedShare,
-    Name,
-    Phrase,
-    PhraseShare,
-    Named,
-    OtherNamed,
-    Support,
-    Action,
-    Effect,
-    Category,
-    Taken,
-    Missing,
-    Inputs,
-    Choices,
-    Numbers,
-    Sense,
-    SenseShare,
-    PhraseSense,
-    PhraseSenseShare,
-    SentenceSense,
-    SentenceSenseShare,
-    Reading,
-    ReadingShare,
-    Available,
-    Tier,
-    Recent,
-    Liked,
-    Preferred,
+/// Defines every signal once: its variant, its name in the file of weights and in explanations, and what it compares.
+macro_rules! signals {
+    ($($signal:ident => $name:literal, $meaning:literal;)*) => {
+        /// One side from which a request and a tool are compared.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "`Signal::meaning` says what each is")]
+        pub enum Signal { $($signal),* }
+
+        impl Signal {
+            /// Every signal, in the order of [`Signals`].
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$signal),*];
+
+            /// Returns its name in the file of weights and in explanations.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$signal => $name),* }
+            }
+
+            /// Says what it compares.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$signal => $meaning),* }
+            }
+        }
+    };
 }
 
-impl Signal {
-    /// Every signal, in the order of [`Signals`].
-    pub const ALL: [Self; 34] = [
-        Self::Words,
-        Self::WordsShare,
-        Self::WordsSum,
-        Self::Gloss,
-        Self::GlossShare,
-        Self::Related,
-        Self::RelatedShare,
-        Self::Name,
-        Self::Phrase,
-        Self::PhraseShare,
-        Self::Named,
-        Self::OtherNamed,
-        Self::Support,
-        Self::Action,
-        Self::Effect,
-        Self::Category,
-        Self::Taken,
-        Self::Missing,
-        Self::Inputs,
-        Self::Choices,
-        Self::Numbers,
-        Self::Sense,
-        Self::SenseShare,
-        Self::PhraseSense,
-        Self::PhraseSenseShare,
-        Self::SentenceSense,
-        Self::SentenceSenseShare,
-        Self::Reading,
-        Self::ReadingShare,
-        Self::Available,
-        Self::Tier,
-        Self::Recent,
-        Self::Liked,
-        Self::Preferred,
-    ];
-
-    /// Returns its name in the file of weights and in explanations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Words => "words",
-            Self::WordsShare => "words-share",
-            Self::WordsSum => "words-sum",
-            Self::Gloss => "gloss",
-            Self::GlossShare => "gloss-share",
-            Self::Related => "related",
-            Self::RelatedShare => "related-share",
-            Self::Name => "name",
-            Self::Phrase => "phrase",
-            Self::PhraseShare => "phrase-share",
-            Self::Named => "named",
-            Self::OtherNamed => "other-named",
-            Self::Support => "support",
-            Self::Action => "action",
-            Self::Effect => "effect",
-            Self::Category => "category",
-            Self::Taken => "taken",
-            Self::Missing => "missing",
-            Self::Inputs => "inputs",
-            Self::Choices => "choices",
-            Self::Numbers => "numbers",
-            Self::Sense => "sense",
-            Self::SenseShare => "sense-share",
-            Self::PhraseSense => "phrase-sense",
-            Self::PhraseSenseShare => "phrase-sense-share",
-            Self::SentenceSense => "sentence-sense",
-            Self::SentenceSenseShare => "sentence-sense-share",
-            Self::Reading => "reading",
-            Self::ReadingShare => "reading-share",
-            Self::Available => "available",
-            Self::Tier => "tier",
-            Self::Recent => "recent",
-            Self::Liked => "liked",
-            Self::Preferred => "preferred",
-        }
-    }
-
-    /// Says what it compares.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Words => "shares words with the tool's text",
-            Self::WordsShare => "shares as many words as the best tool",
-            Self::WordsSum => "shares many rare words with the tool's text",
-            Self::Gloss => "shares words after translation and synonyms",
-            Self::GlossShare => "shares as many words after translation as the best tool",
-            Self::Related => "uses words that go with the tool's",
-            Self::RelatedShare => "uses as many such words as for the best tool",
-            Self::Name => "says what the tool is named after",
-            Self::Phrase => "is like what people say for this tool",
-            Self::PhraseShare => "is as like what people say as for the best tool",
-            Self::Named => "names the server",
-            Self::OtherNamed => "names another server",
-            Self::Support => "other tools of the server fit too",
-            Self::Action => "asks for what the tool does",
-            Self::Effect => "wants to read, but the tool changes something",
-            Self::Category => "is about the same field",
-            Self::Taken => "holds values that the tool takes",
-            Self::Missing => "lacks values that the tool needs",
-            Self::Inputs => "says what the inputs are called that the tool needs",
-            Self::Choices => "says what can be chosen there",
-            Self::Numbers => "lacks numbers that the tool needs",
-            Self::Sense => "means what the tool does",
-            Self::SenseShare => "means it as much as of the best tool",
-            Self::PhraseSense => "means what people say for this tool",
-            Self::PhraseSenseShare => "means it as much as for the best tool",
-            Self::SentenceSense => "has a sentence that means what the tool does",
-            Self::SentenceSenseShare => "has a sentence that means it as much as of the best tool",
-            Self::Reading => "fits when read beside the tool's text",
-            Self::ReadingShare => "fits better so than with the others that were read",
-            Self::Available => "the server is reachable",
-            Self::Tier => "the tool is a fallback",
-            Self::Recent => "was used in this conversation",
-            Self::Liked => "was right for such requests before",
-            Self::Preferred => "the server is preferred",
-        }
-    }
+signals! {
+    Words => "words", "shares words with the tool's text";
+    WordsShare => "words-share", "shares as many words as the best tool";
+    WordsSum => "words-sum", "shares many rare words with the tool's text";
+    Gloss => "gloss", "shares words after translation and synonyms";
+    GlossShare => "gloss-share", "shares as many words after translation as the best tool";
+    Related => "related", "uses words that go with the tool's";
+    RelatedShare => "related-share", "uses as many such words as for the best tool";
+    Name => "name", "says what the tool is named after";
+    Phrase => "phrase", "is like what people say for this tool";
+    PhraseShare => "phrase-share", "is as like what people say as for the best tool";
+    Named => "named", "names the server";
+    OtherNamed => "other-named", "names another server";
+    Support => "support", "other tools of the server fit too";
+    Action => "action", "asks for what the tool does";
+    Effect => "effect", "wants to read, but the tool changes something";
+    Category => "category", "is about the same field";
+    Taken => "taken", "holds values that the tool takes";
+    Missing => "missing", "lacks values that the tool needs";
+    Inputs => "inputs", "says what the inputs are called that the tool needs";
+    Choices => "choices", "says what can be chosen there";
+    Numbers => "numbers", "lacks numbers that the tool needs";
+    Sense => "sense", "means what the tool does";
+    SenseShare => "sense-share", "means it as much as of the best tool";
+    PhraseSense => "phrase-sense", "means what people say for this tool";
+    PhraseSenseShare => "phrase-sense-share", "means it as much as for the best tool";
+    SentenceSense => "sentence-sense", "has a sentence that means what the tool does";
+    SentenceSenseShare => "sentence-sense-share", "has a sentence that means it as much as of the best tool";
+    Reading => "reading", "fits when read beside the tool's text";
+    ReadingShare => "reading-share", "fits better so than with the others that were read";
+    Available => "available", "the server is reachable";
+    Tier => "tier", "the tool is a fallback";
+    Recent => "recent", "was used in this conversation";
+    Liked => "liked", "was right for such requests before";
+    Preferred => "preferred", "the server is preferred";
 }
 
 /// The value of every signal for one tool.

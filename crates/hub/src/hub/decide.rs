@@ -67,11 +67,10 @@ impl Hub {
                 (Next::Done(conclusion), _) => break *conclusion,
             }
         };
-        let conclusion = match conclusion {
-            Conclusion::Plan(prospect) => {
-                Conclusion::Plan(Prospect { plan: self.judged(prospect.plan), ..prospect })
-            }
-            other => other,
+        let conclusion = if let Conclusion::Plan(prospect) = conclusion {
+            Conclusion::Plan(Prospect { plan: self.judged(prospect.plan), ..prospect })
+        } else {
+            conclusion
         };
         Decided { conclusion, adviser }
     }
