@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use toolyard_hub::config::edit;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output;
 use crate::settings::Settings;

@@ -1,9 +1,8 @@
 //! What may be typed. Each command's own words stand beside what it does.
 
-use std::path::PathBuf;
-
 use clap::{Parser, Subcommand};
 
+use crate::common::Common;
 use crate::{
     add, audit, call, completions, connect, describe, doctor, domains, eval, find, import, list, login, logs,
     man, metadata, remove, route, run, runs, serve, skills, status, tiers, toolset,
@@ -33,17 +32,6 @@ pub(crate) struct Args {
     /// Say more on stderr; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-}
-
-/// What every command takes.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Common {
-    /// Configuration file; otherwise toolyard.json here, then in your configuration folder
-    #[arg(short, long, global = true, value_name = "FILE", env = "TOOLYARD_CONFIG", hide_env_values = true)]
-    pub(crate) config: Option<PathBuf>,
-    /// Answer with JSON on stdout, errors too: {"error": {"message", "hint"}}
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolyard_hub::audit::{self, Fate, Record, Search};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Cell, Layout};
 use crate::setup::Source;

@@ -18,7 +18,7 @@ use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::learn::Waiting;
 use crate::route::person::Person;

@@ -1,9 +1,8 @@
 //! Completions for shells.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::args::Args;
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,8 +17,8 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(crate) fn run(asked: &Completions) -> Result<(), Failure> {
+pub(crate) fn run(mut program: Command, asked: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(asked.shell, &mut Args::command(), "toolyard", &mut script);
+    clap_complete::generate(asked.shell, &mut program, "toolyard", &mut script);
     Ok(output::text(&String::from_utf8_lossy(&script))?)
 }

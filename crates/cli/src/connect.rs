@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use toolyard_hub::clients::{self, Client, Connected, Entry, Os};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::import;
 use crate::output::{self, Attribute, Cell, Layout};

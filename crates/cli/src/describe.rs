@@ -4,7 +4,7 @@ use owo_colors::OwoColorize;
 use serde_json::Value;
 use toolyard_core::tool::{Tool, clean};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout};
 use crate::{setup, tools};

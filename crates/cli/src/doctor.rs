@@ -14,7 +14,7 @@ use toolyard_hub::config::{Config, Mistake};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::store::MeaningStatus;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::{Failure, mistake_json};
 use crate::learn::Waiting;
 use crate::output::{self, count};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolyard_core::domain::DOMAIN;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Cell, Layout};
 use crate::{learn, setup};

@@ -9,7 +9,7 @@ use toolyard_core::rank::{Signal, Weights};
 use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, measure, sets};
 use toolyard_hub::config::Folders;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::{output, setup};
 use toolyard_core::thresholds::thresholds;

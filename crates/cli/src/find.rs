@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolyard_hub::routing::Provisional;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Layout};
 use crate::{learn, setup, tools};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolyard_core::tool::clean;
 use toolyard_hub::clients::{self, Addition, Client, Os, Receipt, Takeover};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Color, Layout, count};
 use crate::settings::Settings;

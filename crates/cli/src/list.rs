@@ -6,7 +6,7 @@ use toolyard_core::tool::{Tool, clean};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::store::ServerStatus;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Cell, Color, Layout, count};
 use crate::{learn, setup, tools};

@@ -7,7 +7,7 @@ use toolyard_hub::config::{Auth, Config, Transport};
 use toolyard_hub::oauth::{Authority, Settings};
 use toolyard_hub::vault::{Keyring, Vault};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::learn::Waiting;
 use crate::output;

@@ -11,7 +11,7 @@ use toolyard_hub::config::Transport;
 use toolyard_hub::process::read_log;
 use toolyard_hub::upstream::log_path;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output;
 use crate::setup::{self, Source};

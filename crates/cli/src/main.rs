@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod common; //      what every command takes
 mod args; //        what may be typed
 mod output; //      the one place that writes to stdout
 mod failure; //     what went wrong, what to do next, which exit code
@@ -39,8 +40,8 @@ mod man; //         the manual
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Args, Command};
 use crate::failure::{Failure, Form};
@@ -127,7 +128,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
         Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
         Some(Command::Eval(asked)) => eval::run(&common, &asked),
-        Some(Command::Completions(asked)) => completions::run(&asked),
-        Some(Command::Man(asked)) => man::run(&asked),
+        Some(Command::Completions(asked)) => completions::run(Args::command(), &asked),
+        Some(Command::Man(asked)) => man::run(Args::command(), &asked),
     }
 }

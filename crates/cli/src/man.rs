@@ -1,8 +1,7 @@
 //! The manual.
 
-use clap::CommandFactory;
+use clap::Command;
 
-use crate::args::Args;
 use crate::failure::Failure;
 use crate::output;
 
@@ -16,8 +15,7 @@ pub(crate) struct Man {
     command: Option<String>,
 }
 
-pub(crate) fn run(asked: &Man) -> Result<(), Failure> {
-    let mut whole = Args::command();
+pub(crate) fn run(mut whole: Command, asked: &Man) -> Result<(), Failure> {
     // Puts the global options and full names into the commands.
     whole.build();
     let page = match &asked.command {

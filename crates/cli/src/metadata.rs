@@ -3,7 +3,7 @@
 mod check; //  what is wrong with files
 mod export; // files from what is known
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 
 /// Write and check what is known of tools beyond what their servers say

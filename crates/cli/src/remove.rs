@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolyard_hub::config::edit;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output;
 use crate::settings::Settings;

@@ -20,8 +20,8 @@ use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::{Provisional, Wanted};
 
-use crate::args::Common;
 use crate::call::{self, arguments};
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Layout};
 use crate::{learn, setup, tools};

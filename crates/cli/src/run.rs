@@ -15,8 +15,8 @@ use toolyard_hub::hub::{Execution, Hub, Pause};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::workflows::{self, Template};
 
-use crate::args::Common;
 use crate::call::{Save, arguments};
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::{output, setup};
 pub(crate) use person::Answering;
@@ -139,7 +139,7 @@ fn over(common: &Common, execution: &Execution, report: &Report, screen: Screen)
         return completed();
     }
     let mut answers = screen.answers();
-    let told = format!("{}\n  run: {id}", told(id, report));
+    let told = format!("{}\n  run: {id}", summary(id, report));
     // Where there are answers, they are the result; what became of the run is said beside them.
     if answers.show(execution.run().plan(), report)? && report.ending == Ending::Completed {
         anstream::eprintln!("{told}");
@@ -150,7 +150,7 @@ fn over(common: &Common, execution: &Execution, report: &Report, screen: Screen)
 }
 
 /// Returns a report in words, with the commands that help.
-fn told(id: &str, report: &Report) -> String {
+fn summary(id: &str, report: &Report) -> String {
     let words = report.words();
     if report.ending != Ending::Unknown {
         return words;

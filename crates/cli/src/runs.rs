@@ -8,8 +8,8 @@ use toolyard_core::run::{CallId, Ending, Finding, Leaving, Upshot};
 use toolyard_hub::hub::{Hub, NotTaken, question};
 use toolyard_hub::journal::{self, Kept};
 
-use crate::args::Common;
 use crate::call::Save;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout};
 use crate::run::{Answering, drive, steps};

@@ -12,7 +12,7 @@ use toolyard_hub::config::{self, Config};
 use toolyard_hub::hub::{Hub, Learning};
 use toolyard_hub::serve::{Reception, http, stdio};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::{Failure, Form};
 use crate::reload::Watch;
 use crate::setup::{self, Source};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use toolyard_hub::config::{self, Config, Folders, edit};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::setup::{Source, env};
 

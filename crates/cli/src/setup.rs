@@ -9,7 +9,7 @@ use toolyard_hub::hub::{Hub, Learning, Options};
 use toolyard_hub::upstream::Upstream;
 use tracing::Level;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 
 /// Logs go to stderr: stdout belongs to the protocol and to results.

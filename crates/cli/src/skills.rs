@@ -6,7 +6,7 @@ use toolyard_core::tool::clean;
 use toolyard_hub::hub::Supply;
 use toolyard_hub::skills::prompt;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Cell, Layout, count};
 use crate::{learn, setup};

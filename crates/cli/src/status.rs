@@ -5,7 +5,7 @@ use serde_json::json;
 use toolyard_core::tool::clean;
 use toolyard_hub::store::{MeaningStatus, ServerStatus, Status};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Color, Layout, count};
 use crate::setup;

@@ -4,7 +4,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use toolyard_core::session::{FALLBACK, Registered};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, count};
 use crate::{learn, setup};

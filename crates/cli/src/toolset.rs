@@ -9,7 +9,7 @@ use toolyard_hub::hub::{OWN_TOOLS, Supply};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, count};
 use crate::{learn, setup};

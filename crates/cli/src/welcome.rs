@@ -3,7 +3,7 @@
 use owo_colors::OwoColorize;
 use serde_json::json;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, count};
 use crate::setup::{self, Source};

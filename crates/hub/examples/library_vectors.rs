@@ -31,7 +31,7 @@ fn main() {
     let mut vectors = Vec::new();
     let mut take = |made: Vec<_>| vectors.extend(made.into_iter().map(|(at, vector)| (keys[at], vector)));
     compute(&embedder, &texts, Effort::Full, &|| true, &mut take).expect("the encoder inside does not fail");
-    let file = library_file(&embedder, &vectors);
+    let file = library_file(embedder.key(), embedder.dims(), &vectors);
     std::fs::write(&target, &file).expect("the file can be written");
     println!("{}: {} vectors of {}, {} bytes", target, vectors.len(), embedder.key(), file.len());
 }

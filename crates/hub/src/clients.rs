@@ -3,6 +3,7 @@
 //! Nothing here writes a file without a backup, and nothing writes a file that it could not read.
 
 mod places;
+mod notation;
 mod form;
 mod codex;
 mod backup;

@@ -3,6 +3,8 @@
 //! Vectors are computed behind everything else. A request that comes before them waits a moment for those of the tools
 //! that its words make likely, which then go first; where that takes too long, words and metadata speak for a tool.
 
+mod error; //    why texts have no vectors
+mod key; //      texts, by what stands for them
 mod builtin; //  the encoder inside the program
 mod draft; //    the vectors of one catalog, as far as they are known
 mod endpoint; // a service that computes vectors
@@ -25,10 +27,12 @@ use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
 use crate::store::{MeaningStatus, Store};
 pub use builtin::{Inside, library_file};
-pub use cache::{EmbeddingCache, TextKey};
+pub use cache::EmbeddingCache;
 use draft::Draft;
 pub(crate) use draft::Published;
-pub use model::{Embedder, Error};
+pub use error::Error;
+pub use key::TextKey;
+pub use model::Embedder;
 use rush::Rush;
 use slot::{LoadedModel, ModelSlot};
 pub use work::{Effort, compute};

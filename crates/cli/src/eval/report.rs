@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolyard_eval::arguments::Arguments;
 use toolyard_eval::score::{Fleet, Point, Quality, Scores, Share};
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout, count};
 

@@ -11,7 +11,7 @@ use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::Fields;
 use toolyard_hub::live::Snapshot;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, count};
 use crate::setup::Source;

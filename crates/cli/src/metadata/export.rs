@@ -10,7 +10,7 @@ use toolyard_core::tool::ToolId;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::live::Snapshot;
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::learn;
 use crate::output::{self, count};
@@ -70,7 +70,7 @@ pub(super) async fn run(common: &Common, asked: &Export) -> Result<(), Failure> 
             return Ok(output::json(&json!({ "sidecars": sidecars }))?);
         }
         let fates = write(&folder, &sidecars, asked)?;
-        Ok(output::text(&told(&folder, &fates))?)
+        Ok(output::text(&summary(&folder, &fates))?)
     })
     .await
 }
@@ -152,7 +152,7 @@ fn file_name(server: &str, taken: &mut BTreeSet<String>) -> String {
     format!("{}.json", free.next().expect("numbers do not end"))
 }
 
-fn told(folder: &Path, fates: &[(String, Fate)]) -> String {
+fn summary(folder: &Path, fates: &[(String, Fate)]) -> String {
     let mut text = String::new();
     let mut is_kept = false;
     for (name, fate) in fates {

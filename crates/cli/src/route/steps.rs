@@ -8,8 +8,8 @@ use toolyard_hub::hub::Hub;
 use toolyard_hub::live::Snapshot;
 
 use super::{Route, candidates, explain};
-use crate::args::Common;
 use crate::call::Save;
+use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Layout};
 use crate::run::{Answering, drive};

@@ -459,7 +459,7 @@ impl Cutter<'_> {
     fn unfold(&self, part: &Part, clauses: &mut Vec<Clause>) {
         let is_after = !clauses.is_empty() && part.joint != Joint::And && part.joint != Joint::Comma;
         let push = |pieces: &Range<usize>, is_after: bool, each: Option<Each>, clauses: &mut Vec<Clause>| {
-            let (words, span) = self.told(pieces);
+            let (words, span) = self.words_and_span(pieces);
             let (shape, language) = (part.shape, self.language);
             clauses.push(Clause { words, span, shape, is_after, each, language });
         };
@@ -520,7 +520,7 @@ impl Cutter<'_> {
     }
 
     /// Returns the words of a request without those that lead over to it, and where they stand.
-    fn told(&self, pieces: &Range<usize>) -> (String, Range<usize>) {
+    fn words_and_span(&self, pieces: &Range<usize>) -> (String, Range<usize>) {
         let mut pieces = pieces.clone();
         let polite = self.joints.polite(&self.words(&pieces));
         if polite < pieces.len() {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike};
 
-use super::form::{references, servers_key};
+use super::notation::{references, servers_key};
 use super::{Client, Entry};
 
 /// Reads the servers into the form that JSON clients use.

@@ -6,7 +6,7 @@ use std::path::Path;
 use jsonc_parser::cst::CstObject;
 use serde_json::{Map, Value, json};
 
-use super::form::servers_key;
+use super::notation::servers_key;
 use super::{Client, Error, Receipt, backup, codex, text_of};
 use crate::config::edit;
 

@@ -122,7 +122,7 @@ impl Hub {
         };
         loop {
             match execution.drive(self, caller, &mut tell).await {
-                Ok(Pause::Over(report)) => return told(&execution.id, &report),
+                Ok(Pause::Over(report)) => return run_result(&execution.id, &report),
                 Ok(Pause::Asked(asked)) => {
                     let agrees = match agreed.as_ref() == Some(&asked.digest) {
                         true => Some(true),
@@ -175,7 +175,7 @@ pub fn question(asked: &Confirmation) -> String {
     }
 }
 
-fn told(id: &str, report: &Report) -> Box<RawValue> {
+fn run_result(id: &str, report: &Report) -> Box<RawValue> {
     raw(&json!({
         "content": [{ "type": "text", "text": format!("{}\n  run: {id}", report.words()) }],
         "structuredContent": { "run": id, "report": report },

@@ -8,8 +8,7 @@ use std::sync::OnceLock;
 
 use toolyard_encoder::{Encoder, Packed, Title};
 
-use super::cache::TextKey;
-use super::model::Embedder;
+use super::key::TextKey;
 
 /// Where a file of the folder `models` is.
 #[expect(dead_code, reason = "which of them there are depends on the build")]
@@ -117,8 +116,7 @@ impl<'b> Precomputed<'b> {
 }
 
 /// Writes vectors of an encoder as the file that comes with the program.
-pub fn library_file(embedder: &Embedder, vectors: &[(TextKey, Packed)]) -> Vec<u8> {
-    let (key, dims) = (embedder.key(), embedder.dims());
+pub fn library_file(key: &str, dims: usize, vectors: &[(TextKey, Packed)]) -> Vec<u8> {
     let mut sorted: Vec<([u8; HASH], &Packed)> = vectors
         .iter()
         .map(|(text, vector)| (*text.0.first_chunk().expect("the hash of a text is longer"), vector))
@@ -159,7 +157,7 @@ mod tests {
         let encoder = inside.encoder();
         let vectors: Vec<_> =
             ["b", "a", "c"].map(|text| (TextKey::of(text), encoder.encode(text).pack())).to_vec();
-        let file = library_file(&Embedder::Inside(inside), &vectors);
+        let file = library_file(&inside.title.key, inside.title.dims, &vectors);
         let read = Precomputed::read(&file).expect("it was just written");
         assert_eq!(read.key, encoder.key());
         for (text, vector) in &vectors {

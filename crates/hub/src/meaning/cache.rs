@@ -9,20 +9,9 @@ use sha2::{Digest, Sha256};
 use toolyard_encoder::Packed;
 
 use super::builtin::{self, Precomputed};
+use super::key::TextKey;
 use super::model::Embedder;
 use crate::store::Store;
-
-/// Stands for a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TextKey(pub(super) [u8; 16]);
-
-impl TextKey {
-    /// Makes the key of a text.
-    pub fn of(text: &str) -> Self {
-        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        Self(*hash.first_chunk().expect("a hash is longer"))
-    }
-}
 
 /// The vectors of one model that are known.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toolyard_core::index::{Meaning, Part, Sense, parts};
 use toolyard_encoder::{Embedding, Packed};
 
-use super::cache::TextKey;
+use super::key::TextKey;
 use super::slot::LoadedModel;
 use crate::live::Snapshot;
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use toolyard_encoder::Embedding;
 use url::Url;
 
-use super::model::Error;
+use super::error::Error;
 use crate::upstream::http_cause;
 
 /// A service that computes vectors.

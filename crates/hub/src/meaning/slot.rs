@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::cache::EmbeddingCache;
 use super::endpoint::Endpoint;
-use super::model::{Embedder, Error};
+use super::error::Error;
+use super::model::Embedder;
 use crate::config::Model;
 
 /// The place of the model that compares meanings.

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use toolyard_encoder::{Encoder, Packed};
 
 use super::endpoint::{Endpoint, PATIENCE};
-use super::model::{Embedder, Error};
+use super::error::Error;
+use super::model::Embedder;
 
 /// How much of the machine computing may take.
 #[derive(Clone, Copy, Debug)]

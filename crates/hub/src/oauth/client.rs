@@ -15,8 +15,7 @@ use url::Url;
 
 use super::callback::Callback;
 use super::discovery::Issuer;
-use super::fetch::{Fetch, Form, printable};
-use super::token::refusal;
+use super::fetch::{Fetch, Form, printable, refusal};
 use super::{Document, Error, Settings, blocking};
 use crate::vault::{Secret, Vault};
 

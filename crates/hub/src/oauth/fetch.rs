@@ -221,6 +221,17 @@ fn reason(err: &reqwest::Error) -> String {
     }
 }
 
+/// The error code of a reply and its words for a person.
+pub(super) fn refusal(reply: &Reply) -> Option<(String, String)> {
+    let body = reply.body.as_ref()?;
+    let code = printable(body.get("error")?.as_str()?);
+    let text = match body.get("error_description").and_then(Value::as_str) {
+        Some(more) => format!("{code}: {}", printable(more)),
+        None => code.clone(),
+    };
+    Some((code, text))
+}
+
 #[cfg(test)]
 mod tests {
     use url::Url;

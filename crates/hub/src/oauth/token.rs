@@ -10,7 +10,7 @@ use url::Url;
 use super::Error;
 use super::challenge::scopes;
 use super::client::Client;
-use super::fetch::{Fetch, Reply, printable};
+use super::fetch::{Fetch, Reply, refusal};
 use crate::vault::Secret;
 
 /// What a login leaves behind, as it is stored.
@@ -181,17 +181,6 @@ fn given(reply: Reply, endpoint: &Url) -> Result<Given, Refused> {
         lifetime: seconds.map(|seconds| Duration::from_secs(seconds.min(u64::from(u32::MAX)))),
         scopes: body.scope.map(|text| scopes(&text)),
     })
-}
-
-/// The error code of a reply and its words for a person.
-pub(super) fn refusal(reply: &Reply) -> Option<(String, String)> {
-    let body = reply.body.as_ref()?;
-    let code = printable(body.get("error")?.as_str()?);
-    let text = match body.get("error_description").and_then(Value::as_str) {
-        Some(more) => format!("{code}: {}", printable(more)),
-        None => code.clone(),
-    };
-    Some((code, text))
 }
 
 #[cfg(test)]

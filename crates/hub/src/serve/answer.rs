@@ -29,7 +29,7 @@ pub(crate) async fn answer(request: Request) -> Answer {
     if method == "tools/call"
         && let Some(key) = request.params.repeated_key()
     {
-        return Err(era::told(era, ErrorObject::invalid_params(said_twice(&key))));
+        return Err(era::translated(era, ErrorObject::invalid_params(said_twice(&key))));
     }
     let result = match &request.view {
         View::Transparent { server } => {
@@ -38,7 +38,7 @@ pub(crate) async fn answer(request: Request) -> Answer {
         }
         View::Surface { .. } => on_surface(request).await,
     };
-    result.map(|result| era::finished(era, &method, result)).map_err(|error| era::told(era, error))
+    result.map(|result| era::finished(era, &method, result)).map_err(|error| era::translated(era, error))
 }
 
 async fn on_surface(request: Request) -> Answer {

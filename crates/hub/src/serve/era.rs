@@ -109,7 +109,7 @@ pub(crate) fn finished(era: Era, method: &str, result: Box<RawValue>) -> Box<Raw
 pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// Puts an error into the words of the client's era.
-pub(crate) fn told(era: Era, error: ErrorObject) -> ErrorObject {
+pub(crate) fn translated(era: Era, error: ErrorObject) -> ErrorObject {
     match (era, error.code) {
         (Era::Modern, RESOURCE_NOT_FOUND) => ErrorObject { code: ErrorObject::INVALID_PARAMS, ..error },
         _ => error,

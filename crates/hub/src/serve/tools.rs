@@ -174,7 +174,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
         "find_tools" => {
             let provisional = Provisional::default();
             let found = found(&request, (&snapshot, &provisional), &arguments).await;
-            let answer = told(&request, &snapshot, &arguments, found.as_deref());
+            let answer = search_result(&request, &snapshot, &arguments, found.as_deref());
             Ok(learning::noted(&request.reception.hub, &provisional, answer))
         }
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
@@ -294,7 +294,7 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
 }
 
 /// Tells what a search found; `None` where it asked for nothing.
-pub(crate) fn told(
+pub(crate) fn search_result(
     request: &Request,
     snapshot: &Snapshot,
     arguments: &Fields,

@@ -432,7 +432,7 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
         let is_wanted = |tool: &Tool| first.is_some_and(|first| first.server == tool.server);
         found.retain(|tool| tier(tool).is_some_and(|tier| tier < FALLBACK) || is_wanted(tool));
     }
-    let answer = tools::told(&request, snapshot, &arguments, found.as_deref());
+    let answer = tools::search_result(&request, snapshot, &arguments, found.as_deref());
     let answer = learning::noted(&request.reception.hub, &provisional, answer);
     let names = found.iter().flatten().map(|tool| Arc::from(tool.id.as_str()));
     let names: Vec<Arc<str>> = names.collect();

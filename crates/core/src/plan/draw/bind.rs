@@ -20,7 +20,7 @@ pub(super) fn bind(chosen: &ChosenStep<'_>, earlier: &[ChosenStep<'_>], steps: &
     let refers = stand_ins(&chosen.clause.words, language);
     for argument in &chosen.filling.arguments {
         let is_empty = argument.value.as_str().is_some_and(|text| is_stand_in(text, language))
-            || is_place(&argument.value)
+            || is_ordinal(&argument.value)
                 && refers.iter().any(|it| matches!(it, StandIn::First | StandIn::Last));
         let is_certain =
             chosen.effect == Effect::Read || argument.is_certain() || is_listed(chosen, &argument.value);
@@ -85,7 +85,7 @@ fn unsure(chosen: &ChosenStep<'_>, bound: &mut Bound) {
 }
 
 /// Whether a value is the place of one of several things, as in `the first one`, and not a value itself.
-fn is_place(value: &Value) -> bool {
+fn is_ordinal(value: &Value) -> bool {
     value.as_i64() == Some(1) || value.as_str() == Some("1")
 }
 
