@@ -13,7 +13,7 @@ mod settings; //    the settings file as commands change it
 mod reload; //      the settings file as a serving hub watches it
 mod welcome; //     `toolyard` alone
 mod serve; //       the hub as a server
-mod route; //       a wish in plain words
+mod route; //       a request in plain words
 mod list; //        every tool
 mod find; //        tools by words
 mod describe; //    one tool

@@ -1,8 +1,8 @@
-//! A wish in plain words: finds the tool, and runs it when that is sure.
+//! A request in plain words: finds the tool, and runs it when that is sure.
 
 mod explain; // why this tool, and why not the others
 pub(crate) mod person; //  questions on a terminal
-mod steps; //   wishes of several steps
+mod steps; //   requests of several steps
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ use person::Person;
 /// Runs the tool that is meant when that is sure enough. Otherwise it asks: on a terminal you choose by number,
 /// elsewhere the question is printed. Arguments come from your words, and from a language model where
 /// `routing.arguments` names one; those given with `--arg` win. What a tool cannot take back is run only with `--yes` or
-/// after you agreed. A wish of several steps becomes a workflow; `--dry-run` shows its plan.
+/// after you agreed. A request of several steps becomes a workflow; `--dry-run` shows its plan.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard route search my notes for the garden
@@ -371,7 +371,7 @@ impl Way<'_> {
                 self.hint("say the same again with --yes")
             }
             (Open::NoTool | Open::Nothing | Open::Missing(_) | Open::Consent, _) => {
-                Err(Failure::new("no tool fits this wish")
+                Err(Failure::new("no tool fits this request")
                     .hint("say it in other words; `toolyard list` shows every tool, `--explain` the nearest"))
             }
         }

@@ -18,7 +18,7 @@ pub use provisional::Provisional;
 pub(crate) use recent::{Recent, freshness};
 pub(crate) use spent::Spent;
 
-/// A wish in plain words, and whose it is.
+/// A request in plain words, and whose it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// What is wanted.
@@ -36,7 +36,7 @@ pub struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// A wish of nobody in particular, over all servers.
+    /// A request of nobody in particular, over all servers.
     pub fn plain(task: &'a str) -> Self {
         Self {
             task,

@@ -28,7 +28,7 @@ pub(super) fn words(way: &Way<'_>) -> String {
     let intent = &decision.intent;
     let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { text.to_owned() };
     let about = [
-        ("wish", clean(task).replace('\n', " ")),
+        ("request", clean(task).replace('\n', " ")),
         (
             "reads as",
             format!(

@@ -1,4 +1,4 @@
-//! A wish of several steps: its plan, and the run of it.
+//! A request of several steps: its plan, and the run of it.
 
 use std::sync::Arc;
 

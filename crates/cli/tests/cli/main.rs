@@ -6,7 +6,7 @@ mod help; //      the reference of the command line
 mod examples; //  what the help and the README show
 mod bare; //      with no configuration at all
 mod tools; //     list, find, describe, call on a server
-mod route; //     a wish in plain words
+mod route; //     a request in plain words
 mod eval; //      how well requests find their tools
 mod metadata; //  what is known of tools, as files
 mod settings; //  add, remove, and files with mistakes

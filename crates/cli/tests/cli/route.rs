@@ -1,4 +1,4 @@
-//! A wish in plain words, on the command line.
+//! A request in plain words, on the command line.
 
 use testkit::{Oracle, Saying};
 
@@ -65,7 +65,7 @@ fn r7_what_no_tool_can_do_is_declined() {
     let (declined, exit) = place.json(&["route", "walk the dog around the block tonight", "--json"]);
     assert_eq!((exit, &declined["verdict"], &declined["ran"]), (1, &"abstain".into(), &false.into()));
     let seen = place.run(&["route", "walk the dog around the block tonight"]);
-    assert!(seen.contains("error: no tool fits this wish") && seen.ends_with("[exit 1]"), "{seen}");
+    assert!(seen.contains("error: no tool fits this request") && seen.ends_with("[exit 1]"), "{seen}");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn r6_a_choice_is_explained() {
     let place = Place::with(BOLD);
     let seen = place.run(&["route", "repeat a text", "--explain", "--dry-run", "--arg", "text=a"]);
     let rows: Vec<&str> = seen.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(rows[..5], ["wish", "reads", "decision", "tool", "good__echo"], "{seen}");
+    assert_eq!(rows[..5], ["request", "reads", "decision", "tool", "good__echo"], "{seen}");
     assert!(seen.contains("shares repeat, text") && seen.contains("sense +"), "{seen}");
     assert!(!seen.contains("has a sentence that means"), "one sentence means what the whole means: {seen}");
     assert!(seen.contains("\n                ") && seen.contains("behind in "), "{seen}");

@@ -52,13 +52,13 @@ enum Stop {
 
 impl Hub {
     /// Says what is to happen before a call: what the call would do, and what the configuration says about
-    /// that. A wish to remove something makes a change one that has to be confirmed.
+    /// that. A request to remove something makes a change one that has to be confirmed.
     pub fn judge(
         &self,
         snapshot: &Snapshot,
         tool: &Tool,
         arguments: Option<&RawValue>,
-        wish: Option<&Intent>,
+        intent: Option<&Intent>,
     ) -> Ruling {
         let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
         let mut hazard = match arguments.map(|given| serde_json::from_str(given.get())) {
@@ -70,7 +70,7 @@ impl Hub {
                 sign: Some("its arguments are nested too deep to be read".to_owned()),
             },
         };
-        if hazard.effect == Effect::Write && wish.is_some_and(|wish| rank::removes(tool, wish)) {
+        if hazard.effect == Effect::Write && intent.is_some_and(|intent| rank::removes(tool, intent)) {
             hazard.effect = Effect::Destroy;
         }
         self.policy().rule(tool, hazard)
