@@ -18,6 +18,7 @@ pub(crate) use crate::language::folded;
 pub use crate::language::{Action, Language};
 pub use category::{Categories, Noun};
 pub(crate) use format::{file_format, split_ending};
+pub(crate) use reading::runs;
 pub use reading::{Reading, Word};
 pub use related::Related;
 

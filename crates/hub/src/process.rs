@@ -421,15 +421,21 @@ mod tests {
         assert_eq!(read_log(&path, 2).unwrap(), ["29998 is on; token ***", "29999 is on; token ***"]);
     }
 
+    /// Waits until a shell and the child that left its group run; returns the marker of both.
+    async fn detached(child: &mut Child) -> String {
+        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
+        output.next().await.unwrap();
+        let marker = child.remains.marker.clone();
+        eventually("the shell and its detached child run", || marked(&marker) >= 2).await;
+        marker
+    }
+
     #[tokio::test]
     async fn stopping_a_child_ends_descendants_that_left_its_group() {
         let nursery = Nursery::new(None);
         let script = "setsid sleep 1000 & trap '' TERM; echo ready; while :; do sleep 1; done";
         let mut child = spawn(&nursery, script);
-        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
-        output.next().await.unwrap();
-        let marker = child.remains.marker.clone();
-        eventually("the shell and its detached child run", || marked(&marker) >= 2).await;
+        let marker = detached(&mut child).await;
         child.stop().await;
         eventually("both are gone", || marked(&marker) == 0).await;
     }
@@ -438,10 +444,7 @@ mod tests {
     async fn dropping_a_child_ends_its_descendants_and_keeps_nobody_waiting() {
         let nursery = Nursery::new(None);
         let mut child = spawn(&nursery, "setsid sleep 1000 & echo ready; sleep 1000");
-        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
-        output.next().await.unwrap();
-        let marker = child.remains.marker.clone();
-        eventually("the shell and its detached child run", || marked(&marker) >= 2).await;
+        let marker = detached(&mut child).await;
         // Nothing that the thread of the sweeper needs is waited for.
         let watchdog = nursery.watchdog.lock();
         drop(child);
@@ -453,10 +456,7 @@ mod tests {
     async fn a_nursery_leaves_nobody_behind() {
         let nursery = Nursery::new(None);
         let mut child = spawn(&nursery, "setsid sleep 1000 & echo ready; sleep 1000");
-        let mut output = crate::frame::Frames::new(child.stdout.take().unwrap(), LOG_LINES);
-        output.next().await.unwrap();
-        let marker = child.remains.marker.clone();
-        eventually("the shell and its detached child run", || marked(&marker) >= 2).await;
+        let marker = detached(&mut child).await;
         drop(nursery);
         drop(child);
         assert_eq!(marked(&marker), 0);

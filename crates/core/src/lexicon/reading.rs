@@ -79,7 +79,7 @@ impl Reading {
 }
 
 /// Parts a folded text into words; scripts without spaces stay in one run.
-fn runs(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || is_unparted(c) || is_mark(c))).flat_map(|chunk| {
         let mut rest = chunk;
         std::iter::from_fn(move || {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::joint::{Phrase, begins, phrases};
 use crate::language::{self, WordSet, folded};
-use crate::text::is_unparted;
+use crate::lexicon::runs;
 use crate::tool::Tool;
 
 /// What an answer to a question says.
@@ -102,17 +102,7 @@ fn is_named(answer: &str, tool: &Tool) -> bool {
 
 /// Parts a folded text into words; digits are parted from scripts without spaces, as in `2番`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '\u{900}'..='\u{97f}');
-    text.split(move |c: char| !is_letter(c)).filter(|word| !word.is_empty()).flat_map(|word| {
-        let mut rest = word;
-        std::iter::from_fn(move || {
-            let first = rest.chars().next()?;
-            let end = rest.find(|c| is_unparted(c) != is_unparted(first)).unwrap_or(rest.len());
-            let (run, tail) = rest.split_at(end);
-            rest = tail;
-            Some(run)
-        })
-    })
+    runs(text).filter(|word| !word.is_empty())
 }
 
 /// A digit or an ordinal, with nothing else of content beside it.
