@@ -8,7 +8,9 @@ fn main() {
     let models = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../models");
     println!("cargo::rerun-if-changed={}", models.display());
     let mut source = String::new();
-    for (name, file) in [("ENCODER", "encoder.tyenc"), ("LIBRARY", "library.vectors")] {
+    for (name, file) in
+        [("ENCODER", "encoder.tyenc"), ("READER", "reader.tyenc"), ("LIBRARY", "library.vectors")]
+    {
         let path = models.join(file);
         println!("cargo::rerun-if-changed={}", path.display());
         let [inside, beside] = match std::fs::canonicalize(&path) {

@@ -107,7 +107,7 @@ fn confirm(
     }
     let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let given = arguments::read_object(arguments.get()).unwrap_or_default();
-    if is_there && !common.json && Person::here().agrees(tool, &given)? {
+    if is_there && !common.json && Person::here().agrees(tool, &given, true)? {
         return Ok(());
     }
     Err(Failure::open(format!("nothing was run: {}", ruling.reason(tool)))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::rank::{Signal, Weights};
-use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, measure, sets};
+use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, calls, measure, sets};
 use toolyard_hub::config::Folders;
 
 use crate::common::Common;
@@ -68,6 +68,9 @@ pub(crate) struct Eval {
     /// Measure how right arguments are when the tool is given, instead of which tool is found
     #[arg(long)]
     arguments: bool,
+    /// Measure what becomes of whole calls of `smart_route`, from words and from an assistant's calls
+    #[arg(long, conflicts_with = "arguments")]
+    calls: bool,
 }
 
 /// How tools are ranked.
@@ -90,6 +93,16 @@ pub(crate) fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
         return report::arguments(common, &all);
     }
     let settings = settings(asked)?;
+    if asked.calls {
+        let mut all = Vec::new();
+        for folder in found.iter().filter(|folder| folder.join("tasks.jsonl").is_file()) {
+            let bar = Bar::new();
+            let begin = |part: &str, steps: usize| bar.begin(part, steps);
+            let progress = Progress { begin: &begin, advance: &|steps| bar.0.inc(steps as u64) };
+            all.push(calls::measure(folder, asked.limit, &settings, progress)?);
+        }
+        return report::calls(common, &all);
+    }
     let mut all = Vec::with_capacity(found.len());
     for (at, folder) in found.iter().enumerate() {
         let (bar, set) = (Bar::new(), format!("{} of {}", at + 1, found.len()));

@@ -44,7 +44,7 @@ use person::Person;
 Of several steps every answer is printed, except of a step whose result another one took.
 Exit codes: 0 it ran, 1 it failed or no tool fits, 2 it was asked wrongly, 3 a question is open.
 With --json: {\"verdict\": \"act\" | \"ask\" | \"abstain\", \"ran\", \"confidence\", \"tool\",
-\"arguments\", \"missing\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
+\"arguments\", \"missing\", \"unused\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
 \"reasons\"}], \"result\"}; of several steps what `toolyard run` prints; with --explain also
 \"argumentSources\", \"intent\", \"judgement\", and \"signals\" of each tool")]
 pub(crate) struct Route {
@@ -66,6 +66,9 @@ pub(crate) struct Route {
     /// All arguments as one JSON object
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
+    /// A value under a name of your own, as NAME=VALUE; may be repeated
+    #[arg(long = "value", value_name = "NAME=VALUE")]
+    values: Vec<String>,
     /// Run also what cannot be taken back
     #[arg(long)]
     yes: bool,
@@ -84,6 +87,8 @@ enum Open {
     Missing(Vec<String>),
     /// Whether to do what cannot be taken back.
     Consent,
+    /// Whether this call is what was meant.
+    Unsure,
     /// No tool fits.
     NoTool,
 }
@@ -105,6 +110,8 @@ struct Way<'a> {
     sources: Vec<Argument>,
     /// What the words leave open.
     missing: Vec<Missing>,
+    /// The named values that have no place.
+    unused: Vec<String>,
     /// What may find arguments that words did not give.
     adviser: Option<Adviser>,
     open: Open,
@@ -121,7 +128,8 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         learn::understand(hub, &snapshot).await;
         let provisional = Provisional::default();
         let given = given(asked)?;
-        let request = decide::Goal::in_words(&task, &given);
+        let values = values(asked)?;
+        let request = decide::Goal { values: values.as_ref(), ..decide::Goal::in_words(&task, &given) };
         let wanted = wanted(asked, &task, Some(&provisional));
         let Decided { conclusion, adviser } = hub.decide(&snapshot, &wanted, request).await;
         learn::note(hub, &provisional);
@@ -137,6 +145,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             arguments: Map::new(),
             sources: Vec::new(),
             missing: Vec::new(),
+            unused: Vec::new(),
             adviser,
             open: Open::NoTool,
         };
@@ -147,7 +156,8 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
                 return steps::unsure(common, &way.snapshot, &question);
             }
             Conclusion::Ask(question) => way.open = Open::Choice(question.text),
-            Conclusion::Call(draft) | Conclusion::Draft(draft) => way.take(draft).await?,
+            Conclusion::Call(draft) => way.take(draft, true).await?,
+            Conclusion::Draft(draft) => way.take(draft, false).await?,
             Conclusion::Decline(_) => {}
         }
         if asked.explain && !common.json {
@@ -180,6 +190,18 @@ fn given(asked: &Route) -> Result<Map<String, Value>, Failure> {
     Ok(pairs.map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
+/// Reads values under names of the caller's own; none where nobody named any.
+fn values(asked: &Route) -> Result<Option<Map<String, Value>>, Failure> {
+    let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    let read = |pair: &String| match pair.split_once('=') {
+        Some((name, text)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value(text))),
+        _ => Err(Failure::usage(format!("`{pair}` is not NAME=VALUE"))
+            .hint("write a short name of your own before the value, like --value file=notes.md")),
+    };
+    let values: Map<String, Value> = asked.values.iter().map(read).collect::<Result<_, _>>()?;
+    Ok(Some(values).filter(|it| !it.is_empty()))
+}
+
 impl Way<'_> {
     fn tool(&self) -> Option<&Tool> {
         self.tool.map(|position| &self.snapshot.catalog.tools()[position])
@@ -192,32 +214,38 @@ impl Way<'_> {
             Some(text) => arguments::read_object(text)?,
             None => arguments::given(tool, &self.asked.pairs)?,
         };
-        let request = decide::Goal { tool: Some(position), ..decide::Goal::in_words(&self.task, &given) };
+        let values = values(self.asked)?;
+        let goal = decide::Goal::in_words(&self.task, &given);
+        let request = decide::Goal { tool: Some(position), values: values.as_ref(), ..goal };
         let decided = self.hub.decide(&self.snapshot, &wanted(self.asked, &self.task, None), request).await;
         self.adviser = decided.adviser;
-        if let Conclusion::Call(draft) | Conclusion::Draft(draft) = decided.conclusion {
-            self.arguments = given;
-            self.draft(draft);
+        self.arguments = given;
+        match decided.conclusion {
+            Conclusion::Call(draft) => self.draft(draft, true),
+            Conclusion::Draft(draft) => self.draft(draft, false),
+            Conclusion::Plan(_) | Conclusion::Incomplete(_) | Conclusion::Ask(_) | Conclusion::Decline(_) => {
+            }
         }
         Ok(())
     }
 
     /// Takes the tool that is meant. Arguments that were typed are read by its schema, which may change what is open.
-    async fn take(&mut self, draft: Draft) -> Result<(), Failure> {
+    async fn take(&mut self, draft: Draft, is_sure: bool) -> Result<(), Failure> {
         if self.asked.pairs.is_empty() {
             self.arguments = given(self.asked)?;
-            self.draft(draft);
+            self.draft(draft, is_sure);
             return Ok(());
         }
         self.choose(draft.position).await
     }
 
     /// Finds what is open about a tool.
-    fn draft(&mut self, draft: Draft) {
+    fn draft(&mut self, draft: Draft, is_sure: bool) {
         let Draft { position, settled, .. } = draft;
         self.tool = Some(position);
         self.sources = settled.found;
         self.missing = settled.missing;
+        self.unused = settled.unused;
         for argument in &self.sources {
             self.arguments.insert(argument.name.clone(), argument.value.clone());
         }
@@ -225,6 +253,7 @@ impl Way<'_> {
         self.open = match missing.is_empty() {
             false => Open::Missing(missing),
             true if self.is_asked_about() && !self.asked.yes => Open::Consent,
+            true if !is_sure && !self.asked.yes => Open::Unsure,
             true => Open::Nothing,
         };
     }
@@ -278,8 +307,8 @@ impl Way<'_> {
             }
             self.open = if self.is_asked_about() && !self.asked.yes { Open::Consent } else { Open::Nothing };
         }
-        if let (Open::Consent, Some(tool)) = (&self.open, self.tool())
-            && person.agrees(tool, &self.arguments)?
+        if let (Open::Consent | Open::Unsure, Some(tool)) = (&self.open, self.tool())
+            && person.agrees(tool, &self.arguments, matches!(self.open, Open::Consent))?
         {
             self.open = Open::Nothing;
         }
@@ -370,7 +399,17 @@ impl Way<'_> {
                 output::text(&format!("Would run {call} ({sure}), which cannot be taken back."))?;
                 self.hint("say the same again with --yes")
             }
-            (Open::NoTool | Open::Nothing | Open::Missing(_) | Open::Consent, _) => {
+            (Open::Unsure, Some(tool)) => {
+                let unused = match self.unused.as_slice() {
+                    [] => String::new(),
+                    names => format!(" No place was found for {}.", names.join(", ")),
+                };
+                output::text(&format!("Draft: {}.{unused}", said(tool, &self.arguments)))?;
+                self.hint(
+                    "if this is meant, say the same again with --yes; else correct it with --arg KEY=VALUE",
+                )
+            }
+            (Open::NoTool | Open::Nothing | Open::Missing(_) | Open::Consent | Open::Unsure, _) => {
                 Err(Failure::new("no tool fits this request")
                     .hint("say it in other words; `toolyard list` shows every tool, `--explain` the nearest"))
             }
@@ -389,7 +428,7 @@ impl Way<'_> {
         output::json(&self.report())?;
         match self.open {
             Open::Nothing => Ok(()),
-            Open::Choice(_) | Open::Missing(_) | Open::Consent => Err(Failure::silent(3)),
+            Open::Choice(_) | Open::Missing(_) | Open::Consent | Open::Unsure => Err(Failure::silent(3)),
             Open::NoTool => Err(Failure::silent(1)),
         }
     }
@@ -400,13 +439,16 @@ impl Way<'_> {
             (Open::Choice(question), _) => Some(question.clone()),
             (Open::Missing(missing), _) => Some(format!("What is {}?", missing.join(", "))),
             (Open::Consent, Some(tool)) => Some(format!("Run {}? It cannot be taken back.", tool.id)),
-            (Open::Nothing | Open::NoTool | Open::Consent, _) => None,
+            (Open::Unsure, Some(tool)) => {
+                Some(format!("Is this what you mean: {}?", said(tool, &self.arguments)))
+            }
+            (Open::Nothing | Open::NoTool | Open::Consent | Open::Unsure, _) => None,
         };
         let missing: Vec<&str> = self.needed().iter().map(|it| it.name.as_str()).collect();
         let verdict = match &self.open {
             Open::Nothing => "act",
             Open::NoTool => "abstain",
-            Open::Choice(_) | Open::Missing(_) | Open::Consent => "ask",
+            Open::Choice(_) | Open::Missing(_) | Open::Consent | Open::Unsure => "ask",
         };
         let mut report = json!({
             "verdict": verdict,
@@ -415,6 +457,7 @@ impl Way<'_> {
             "tool": self.tool().map(|tool| tool.id.as_str()),
             "arguments": self.arguments,
             "missing": missing,
+            "unused": self.unused,
             "question": question,
             "alternatives": explain::alternatives(self, self.asked.explain),
         });

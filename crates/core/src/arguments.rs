@@ -16,6 +16,7 @@ mod request; //     a request, parsed
 mod codes; //       codes and places
 mod timestamp; //   dates and times as schemas want them
 mod candidate; //   which values a field could have
+mod reading; //     what the argument reader sees and says
 mod listing; //     values that are listed beside the one that a field got
 mod features; //    what speaks for a value
 mod weights; //     how much each feature counts
@@ -23,37 +24,60 @@ mod score; //       how likely each value is
 mod evidence; //    how plainly a request says a value
 mod assignment; //  which values the fields get
 mod repository; //  owner and name, said in one word
+mod values; //      values under names of the caller's own
 mod result; //      values of earlier results
 mod rules; //       values that need no weights
 mod assembly; //    values become arguments
+mod leftover; //    what no argument has
+mod exactness; //   how likely a whole call is exact
 mod grounding; //   whether a request says a value
 mod advice; //      what a language model may add
 
 pub use advice::{Advice, Consultation};
-pub use argument::{Argument, Evidence, Filling, Settled, Source};
+pub use argument::{Argument, Evidence, Filling, Leftover, Remark, Settled, Source};
 pub use equivalence::equivalent;
 pub use listing::{ListedValues, listed_values, may_list};
+pub use reading::{ReadField, read_fields};
 pub use result::{FoundValue, Which, each_of_result, from_result};
-pub use score::{FieldFeatures, field_features};
-pub use sources::{Now, Sources};
+pub use score::{FieldFeatures, field_features, said_in};
+pub use sources::{Named, Nearness, Now, Sources};
+pub use values::{PlaceFeatures, ValueFeatures, field_names, spoken, value_features, value_names};
 pub use weights::FeatureWeights;
 
 pub use crate::form::{Field, Form, Missing, is_of_type};
 use assignment::Assignment;
 
+/// What a form is filled with: how much each feature counts, of words and of named values.
+#[derive(Clone, Copy, Debug)]
+pub struct FillWeights<'w> {
+    /// For what words say.
+    pub words: &'w FeatureWeights,
+    /// For what the caller named.
+    pub values: &'w FeatureWeights,
+}
+
+impl FillWeights<'static> {
+    /// Returns the weights that come with the product.
+    pub fn builtin() -> Self {
+        Self { words: FeatureWeights::builtin(), values: values::builtin() }
+    }
+}
+
 /// Fills in a form.
 pub fn fill(form: &Form, sources: &Sources<'_>) -> Filling {
-    fill_with(form, sources, FeatureWeights::builtin())
+    fill_with(form, sources, FillWeights::builtin())
 }
 
 /// Fills in a form with other weights than those that come with the product.
-pub fn fill_with(form: &Form, sources: &Sources<'_>, weights: &FeatureWeights) -> Filling {
+pub fn fill_with(form: &Form, sources: &Sources<'_>, weights: FillWeights<'_>) -> Filling {
     let mut assignment = Assignment::new(form, sources);
+    let unused = values::place(&mut assignment, weights.values);
     let claimed = [assignment.given_words(), repository::fill(&mut assignment)].concat();
-    assignment.choose(weights, claimed);
+    assignment.choose(weights.words, claimed.clone());
     assembly::release(&mut assignment);
     rules::apply(&mut assignment);
-    assembly::assemble(&assignment)
+    let leftover = leftover::leftover(&assignment, &claimed);
+    Filling { unused, leftover, ..assembly::assemble(&assignment) }
 }
 
 #[cfg(test)]

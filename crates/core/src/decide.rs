@@ -12,15 +12,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use toolyard_encoder::FieldReading;
 
-use crate::arguments::{Advice, Argument, Consultation, Filling, Missing, Now, Settled, Sources, fill};
+use crate::arguments::{
+    Advice, Argument, Consultation, Filling, Missing, Named, Nearness, Now, Remark, Settled, Source, Sources,
+    field_names, fill, spoken, value_names,
+};
 use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::plan::{Choice, Plan, Splitting};
 use crate::rank::{Candidate, Decision, Intent, Verdict};
 use crate::task::{Clause, clauses, refers_back};
 use crate::thresholds::thresholds;
-use crate::tool::{Tool, clean};
+use crate::tool::{Effect, Tool, clean};
 
 pub use message::{MOST_RANKED, Needs, needs, parts};
 
@@ -48,6 +52,8 @@ pub struct World<'a> {
     pub plans: bool,
     /// Whether a language model can be asked for arguments.
     pub advises: bool,
+    /// Whether meanings can be compared and arguments read.
+    pub compares: bool,
 }
 
 /// What somebody wants.
@@ -59,6 +65,10 @@ pub struct Goal<'a> {
     pub tool: Option<usize>,
     /// Values that the caller knows; they always win.
     pub given: &'a Map<String, Value>,
+    /// Values under names of the caller's own, where it says that these are all.
+    pub values: Option<&'a Map<String, Value>>,
+    /// The words of the person whom the caller speaks for; arguments are read from them where no values are named.
+    pub message: Option<&'a str>,
     /// A result that the caller had before.
     pub previous: Option<&'a Value>,
     /// How readily the task is taken apart; `None` where it is one step, however it reads.
@@ -68,7 +78,15 @@ pub struct Goal<'a> {
 impl<'a> Goal<'a> {
     /// A task in words alone, which may have several steps.
     pub fn in_words(task: &'a str, given: &'a Map<String, Value>) -> Self {
-        Self { task, tool: None, given, previous: None, splitting: Some(Splitting::Careful) }
+        Self {
+            task,
+            tool: None,
+            given,
+            values: None,
+            message: None,
+            previous: None,
+            splitting: Some(Splitting::Careful),
+        }
     }
 
     /// Returns the words to rank: with the beginning of an earlier result where the task refers to it.
@@ -89,18 +107,42 @@ impl<'a> Goal<'a> {
 pub enum Next {
     /// The tools, ranked for these words: answer with [`Decide::ranked`].
     Rank(String),
+    /// How alike the names of values and the fields of a tool are: answer with [`Decide::compared`].
+    Compare(Comparison),
+    /// What the argument reader says of a text beside a tool: answer with [`Decide::read`].
+    Read(ToRead),
     /// The opinion of a language model: answer with [`Decide::advised`].
     Consult(Box<Consult>),
     /// Nothing: this is it.
     Done(Box<Conclusion>),
 }
 
+/// Names of values and the fields of a tool, as an encoder reads them.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The tool, by its position in the catalog.
+    pub position: usize,
+    /// The names of the values.
+    pub names: Vec<String>,
+    /// The fields: each by its name, and by its name and description.
+    pub fields: Vec<[String; 2]>,
+}
+
+/// A text that is to be read beside a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ToRead {
+    /// The tool, by its position in the catalog.
+    pub position: usize,
+    /// The text.
+    pub text: String,
+}
+
 /// What became of a request.
 #[derive(Clone, Debug)]
 pub enum Conclusion {
-    /// One call with everything it needs.
+    /// One call that is surely what was asked.
     Call(Draft),
-    /// One call that lacks values.
+    /// One call that lacks values, or is not sure to be exact.
     Draft(Draft),
     /// Several calls with everything they need.
     Plan(Prospect),
@@ -119,6 +161,8 @@ pub struct Draft {
     pub position: usize,
     /// The probability that it is right.
     pub confidence: f64,
+    /// The probability that its arguments are exactly what was asked, if it is.
+    pub exactness: f64,
     /// What was found for it beside the given values, and what is missing.
     pub settled: Settled,
     /// What else may be meant, likeliest first.
@@ -188,7 +232,14 @@ pub struct Consult {
 impl Consult {
     /// Returns what the arguments are made from.
     pub fn sources(&self) -> Sources<'_> {
-        Sources { task: &self.task, given: &self.given, earlier: &[], now: self.now }
+        Sources {
+            task: &self.task,
+            given: &self.given,
+            named: None,
+            readings: None,
+            earlier: &[],
+            now: self.now,
+        }
     }
 }
 
@@ -222,21 +273,36 @@ pub struct Decide<'a> {
     clauses: Vec<Clause>,
     /// What was ranked, by its words.
     known: HashMap<String, Arc<Decision>>,
+    /// How alike the names of values and the fields of tools are, by the tool.
+    compared: HashMap<usize, Nearness>,
+    /// What the argument reader said.
+    read: HashMap<ToRead, Vec<FieldReading>>,
     /// What a language model said about each step.
     advice: BTreeMap<usize, Advice>,
 }
 
 /// Words of a task that are looked at one by one.
 const MOST_WORDS: usize = 1000;
+/// Candidates whose forms are tried with the values of a caller.
+const MOST_TRIED: usize = 8;
 /// Characters of an earlier result that may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
 
 impl<'a> Decide<'a> {
     /// Takes a request in.
     pub fn new(world: World<'a>, goal: Goal<'a>) -> Self {
-        let is_cut = goal.tool.is_none() && goal.splitting.is_some() && world.plans;
+        // Who names values says one action.
+        let is_cut = goal.tool.is_none() && goal.values.is_none() && goal.splitting.is_some() && world.plans;
         let clauses = if is_cut { clauses(goal.task) } else { Vec::new() };
-        Self { world, goal, clauses, known: HashMap::new(), advice: BTreeMap::new() }
+        Self {
+            world,
+            goal,
+            clauses,
+            known: HashMap::new(),
+            compared: HashMap::new(),
+            read: HashMap::new(),
+            advice: BTreeMap::new(),
+        }
     }
 
     /// Says what comes next.
@@ -247,6 +313,16 @@ impl<'a> Decide<'a> {
     /// Takes in how tools rank for some words.
     pub fn ranked(&mut self, words: String, decision: Arc<Decision>) {
         self.known.insert(words, decision);
+    }
+
+    /// Takes in how alike the names of values and the fields of a tool are.
+    pub fn compared(&mut self, position: usize, nearness: Nearness) {
+        self.compared.insert(position, nearness);
+    }
+
+    /// Takes in what the argument reader said; nothing where there is none.
+    pub fn read(&mut self, wanted: ToRead, readings: Vec<FieldReading>) {
+        self.read.insert(wanted, readings);
     }
 
     /// Takes in what a language model said.
@@ -275,6 +351,7 @@ impl<'a> Decide<'a> {
     /// Decides about a task that is one request.
     fn single(&self) -> Result<Conclusion, Next> {
         let decision = self.decision(&self.goal.words())?;
+        let decision = self.told_by_values(decision);
         let ask = |text: &str| {
             let tools = decision.candidates.first().map(|first| first.position).into_iter().collect();
             let (confidence, decision) = (decision.confidence, Arc::clone(&decision));
@@ -296,6 +373,31 @@ impl<'a> Decide<'a> {
         }
     }
 
+    /// Ranks candidates anew by how well they take the values that the caller named.
+    fn told_by_values(&self, decision: Arc<Decision>) -> Arc<Decision> {
+        let is_open = decision.verdict != Verdict::Abstain && !decision.candidates.is_empty();
+        let Some(values) = self.goal.values.filter(|it| !it.is_empty() && is_open) else { return decision };
+        let limits = &thresholds().values;
+        // What the names mean is compared once the tool is chosen.
+        let named = Some(Named { values, nearness: None });
+        let sources = Sources {
+            task: "",
+            given: self.goal.given,
+            named,
+            readings: None,
+            earlier: &[],
+            now: self.world.now,
+        };
+        let fit = |candidate: &Candidate| {
+            let filling = fill(self.world.catalog.form(candidate.position), &sources);
+            let placed = filling.arguments.iter().filter(|it| it.source == Source::Named);
+            let doubt: f64 = placed.map(|it| it.confidence.ln()).sum();
+            limits.doubt * doubt - limits.unused * filling.unused.len() as f64
+        };
+        let fits: Vec<f64> = decision.candidates.iter().take(MOST_TRIED).map(fit).collect();
+        Arc::new(decision.told_apart(self.world.catalog, &fits, self.world.confidence))
+    }
+
     /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
     fn is_told_by_arguments(&self, decision: &Decision) -> bool {
         let limits = &thresholds().decision;
@@ -314,17 +416,67 @@ impl<'a> Decide<'a> {
         let Choice { position, confidence } = choice;
         let form = self.world.catalog.form(position);
         // A name says which tool is meant, and nothing about its arguments.
-        let task = if self.named().is_some() { "" } else { self.goal.task };
+        let said = self.goal.message.filter(|_| self.goal.values.is_none()).unwrap_or(self.goal.task);
+        let task = if self.named().is_some() && self.goal.message.is_none() { "" } else { said };
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
-        let sources = Sources { task, given: self.goal.given, earlier, now: self.world.now };
+        let named = self.named_values(position)?;
+        let readings = match self.goal.values {
+            Some(values) => self.readings(position, &spoken(task, values))?,
+            None => self.readings(position, task)?,
+        };
+        let sources = Sources { task, given: self.goal.given, named, readings, earlier, now: self.world.now };
         let filling = self.completed(0, position, (&sources, fill(form, &sources)))?;
+        let exactness = filling.exactness(form, &sources);
         let knowledge = self.world.index.knowledge.of(position);
+        // What reads and needs nothing runs as it is, unless a number or a quoted text would get lost.
+        let is_bare = filling.arguments.is_empty()
+            && knowledge.effect == Effect::Read
+            && [Remark::Number, Remark::Quoted].iter().all(|it| filling.leftover.count(*it) == 0);
+        let is_advised = filling.arguments.iter().any(|it| it.source == Source::Model);
         let settled = filling.settle(form, &sources, knowledge.effect, knowledge.action);
+        let is_told = settled.found.iter().all(|it| it.source == Source::Default);
         let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
         let others = others.filter(|other| *other != position).collect();
-        let is_complete = settled.missing.is_empty();
-        let draft = Draft { position, confidence, settled, others, decision: decision.cloned() };
-        Ok(if is_complete { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })
+        let limits = &thresholds().call;
+        let least = match (named, knowledge.effect) {
+            (Some(_), _) => limits.named,
+            (None, Effect::Read) => limits.read,
+            (None, Effect::Write | Effect::Destroy) => limits.write,
+        };
+        // Who gave arguments under their own names, or chose the tool, knows what is sent; so does a model that read all.
+        let is_callers = is_told && (!self.goal.given.is_empty() || decision.is_none() && named.is_none());
+        // Who lowers the confidence that a tool needs has chosen it.
+        let tool = confidence.max(thresholds().decision.confidence);
+        let is_sure = is_callers || is_advised || is_bare || tool * exactness >= least;
+        let is_whole = settled.missing.is_empty() && settled.unused.is_empty();
+        let draft = Draft { position, confidence, exactness, settled, others, decision: decision.cloned() };
+        Ok(if is_whole && is_sure { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })
+    }
+
+    /// Returns what the argument reader says of a text beside a tool, or asks for it.
+    fn readings(&self, position: usize, text: &str) -> Result<Option<&[FieldReading]>, Next> {
+        let has_fields = || !self.world.catalog.form(position).fields().is_empty();
+        if !self.world.compares || text.trim().is_empty() || !has_fields() {
+            return Ok(None);
+        }
+        let wanted = ToRead { position, text: text.to_owned() };
+        match self.read.get(&wanted) {
+            Some(readings) => Ok(Some(readings).filter(|it| !it.is_empty()).map(Vec::as_slice)),
+            None => Err(Next::Read(wanted)),
+        }
+    }
+
+    /// Returns the values of the caller with how alike their names and the fields of a tool are, or asks for that.
+    fn named_values(&self, position: usize) -> Result<Option<Named<'_>>, Next> {
+        let Some(values) = self.goal.values else { return Ok(None) };
+        let form = self.world.catalog.form(position);
+        let nearness = self.compared.get(&position);
+        let is_compared = nearness.is_some() || !self.world.compares;
+        if !is_compared && !values.is_empty() && !form.fields().is_empty() {
+            let (names, fields) = (value_names(form, values), field_names(form));
+            return Err(Next::Compare(Comparison { position, names, fields }));
+        }
+        Ok(Some(Named { values, nearness }))
     }
 
     /// Returns what was ranked for some words, or asks for it.
@@ -340,7 +492,8 @@ impl<'a> Decide<'a> {
         (sources, filling): (&Sources<'_>, Filling),
     ) -> Result<Filling, Next> {
         let form = self.world.catalog.form(position);
-        if !self.world.advises || Consultation::about(form, sources, &filling).is_none() {
+        let is_open = sources.named.is_none() && Consultation::about(form, sources, &filling).is_some();
+        if !self.world.advises || !is_open {
             return Ok(filling);
         }
         match self.advice.get(&step) {

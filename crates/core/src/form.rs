@@ -8,6 +8,7 @@ mod example; // examples in descriptions
 mod bound; //   which end of a range a field takes
 mod compile; // a schema becomes fields
 mod need; //    what is needed beside what is required
+mod signature; // a form as one line
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -18,7 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::text::{terms, with_terms};
 use crate::tool::json::{Members, nesting};
 use crate::tool::vocabulary::vocabulary;
-use crate::tool::words::words;
+use crate::tool::words::{in_words, words};
 use crate::tool::{Tool, clean};
 
 pub(crate) use bound::Bound;
@@ -268,6 +269,11 @@ impl Field {
         self.path.last().map_or("", String::as_str)
     }
 
+    /// Returns its name in plain words, with those above it.
+    pub(crate) fn spoken(&self) -> String {
+        in_words(&self.path)
+    }
+
     /// Whether it is yes or no.
     pub fn is_flag(&self) -> bool {
         self.kind == Kind::Flag
@@ -308,6 +314,11 @@ impl Field {
     /// Whether it says where something new goes or what it becomes, by its name.
     pub(crate) fn is_for_results(&self) -> bool {
         words(self.name()).any(|word| vocabulary().parameters.results.contains(&word.to_lowercase()))
+    }
+
+    /// Whether it is filled in only where somebody says so in plain words: `force`, `dry_run`, `password`.
+    pub(crate) fn is_guarded(&self) -> bool {
+        words(self.name()).any(|word| vocabulary().parameters.guarded.contains(&word.to_lowercase()))
     }
 
     /// Whether it takes a time zone, by its name.

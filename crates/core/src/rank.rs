@@ -141,6 +141,41 @@ pub struct Decision {
     pub candidates: Vec<Candidate>,
 }
 
+impl Decision {
+    /// Ranks the first candidates anew by how well each fits what else is known, as logarithms of odds; the others fall
+    /// behind them. It acts from `confidence` on.
+    pub fn told_apart(&self, catalog: &Catalog, fits: &[f64], confidence: f64) -> Self {
+        let mut told = self.clone();
+        told.candidates.truncate(fits.len());
+        let beliefs: Vec<f64> =
+            told.candidates.iter().zip(fits).map(|(it, fit)| f64::from(it.probability) * fit.exp()).collect();
+        let total: f64 = beliefs.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        for (candidate, belief) in told.candidates.iter_mut().zip(beliefs) {
+            candidate.probability = (belief / total) as f32;
+        }
+        told.candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        told.candidates.extend(self.candidates[fits.len()..].iter().cloned());
+        // A tool of another server that does the same will do as well.
+        let twins =
+            |a: &Candidate, b: &Candidate| a.twin_of == Some(b.position) || b.twin_of == Some(a.position);
+        let is_same =
+            |it: &&Candidate| it.position == told.candidates[0].position || twins(it, &told.candidates[0]);
+        let first: f64 = told.candidates.iter().filter(is_same).map(|it| f64::from(it.probability)).sum();
+        // What fits best of what is there may still be nothing that was asked for.
+        told.confidence = first.min(1.0) * (1.0 - told.judgement.none);
+        told.judgement.right = told.confidence;
+        let is_sure = told.confidence >= confidence;
+        told.verdict = match self.verdict {
+            Verdict::Abstain => Verdict::Abstain,
+            _ if is_sure => Verdict::Act,
+            Verdict::Act | Verdict::Ask(_) => {
+                Verdict::Ask(Inquiry::about(catalog, &told.intent, told.judgement, &told.candidates))
+            }
+        };
+        told
+    }
+}
+
 /// Whether to act, ask or decline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

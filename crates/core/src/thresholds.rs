@@ -88,7 +88,15 @@ thresholds! {
     arguments: Arguments {
         doubtful, sure_marked, sure_shape, sure_prose, repository, model, only_of_format, file_ending,
         earlier, related_choice, related_name, result_place, result_description, result_format,
-        result_path, result_other,
+        result_path, result_other, action_choice, only_place, read_option, read_share, read_unthought, implied,
+    }
+    /// How tools are told apart by the values that a caller names.
+    values: Values {
+        unused, doubt, read,
+    }
+    /// How sure a whole call must be before it is made.
+    call: Call {
+        read, write, named,
     }
     /// How the language of a request is told.
     language: Language {

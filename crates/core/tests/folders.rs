@@ -121,7 +121,14 @@ impl Desk {
             .zip(&choices)
             .filter_map(|(clause, choice)| {
                 let form = Form::of(&self.catalog.tools()[(*choice)?.position]);
-                let sources = Sources { task: &clause.words, given: &Map::new(), earlier: &[], now: NOW };
+                let sources = Sources {
+                    task: &clause.words,
+                    given: &Map::new(),
+                    named: None,
+                    readings: None,
+                    earlier: &[],
+                    now: NOW,
+                };
                 let filling = fill(&form, &sources);
                 let arguments = filling.arguments.iter().map(|it| format!("{}={}", it.name, it.value));
                 Some(format!("{} {:?}", clause.words, arguments.collect::<Vec<_>>()))

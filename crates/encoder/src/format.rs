@@ -43,6 +43,12 @@ pub(super) struct Header {
     pub(super) layer_norm_eps: f32,
     pub(super) lowercase: bool,
     pub(super) strip_accents: bool,
+    /// What a reader finds in texts; an encoder has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reads: Option<String>,
+    /// The digest of the encoder whose words a reader takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) words: Option<String>,
     pub(super) tensors: Vec<Tensor>,
 }
 
@@ -110,7 +116,7 @@ pub(super) enum Kind {
 /// A file whose header has been read.
 pub(super) struct Contents<'a> {
     pub(super) header: Header,
-    bytes: &'a [u8],
+    pub(super) bytes: &'a [u8],
     /// Where offsets count from.
     start: usize,
     places: HashMap<String, usize>,
@@ -142,6 +148,17 @@ impl<'a> Contents<'a> {
         let tensor = self.tensor(name, Kind::Floats, shape)?;
         let place = self.place(tensor.offset, shape.iter().product::<usize>() * 4)?;
         self.numbers(name, place)
+    }
+
+    /// Returns where rows of floats lie, which are usable numbers.
+    pub(super) fn table(&self, name: &str, rows: usize, columns: usize) -> Result<Range<usize>, Error> {
+        let tensor = self.tensor(name, Kind::Floats, &[rows, columns])?;
+        let place = self.place(tensor.offset, rows * columns * 4)?;
+        let mut numbers = floats(&self.bytes[place.clone()]);
+        match numbers.all(f32::is_finite) {
+            true => Ok(place),
+            false => Err(Error::Numbers { name: name.to_owned() }),
+        }
     }
 
     /// Returns the vocabulary.
@@ -199,13 +216,17 @@ impl<'a> Contents<'a> {
     }
 
     fn numbers(&self, name: &str, place: Range<usize>) -> Result<Vec<f32>, Error> {
-        let chunks = self.bytes[place].as_chunks().0;
-        let numbers: Vec<f32> = chunks.iter().map(|four| f32::from_le_bytes(*four)).collect();
+        let numbers: Vec<f32> = floats(&self.bytes[place]).collect();
         match numbers.iter().all(|number| number.is_finite()) {
             true => Ok(numbers),
             false => Err(Error::Numbers { name: name.to_owned() }),
         }
     }
+}
+
+/// Returns the floats that bytes stand for.
+pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four))
 }
 
 /// Whole numbers in a file, and what brings each row back to its size.

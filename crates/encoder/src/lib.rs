@@ -3,6 +3,9 @@
 //! A BERT-type sentence encoder in whole numbers of eight bits. The weights come in as bytes and stay where
 //! they are. The same text gives the same vector, to the bit, on every processor: the fast paths compute the
 //! same integers as the plain one, and sums of floats run in one order everywhere.
+//!
+//! A [`Reader`] is a second network beside it, of the same kind and with the same words, that reads a request
+//! together with the parameters of a tool.
 
 mod layout; //      how numbers lie in tiles
 mod math; //        arithmetic that gives the same bits everywhere
@@ -14,7 +17,9 @@ mod wordpiece; //   text to tokens
 mod format; //      the file of an encoder
 mod safetensors; // the file of a trained model
 mod pack; //        a trained model becomes the file of an encoder
+mod stack; //       the layers that tokens go through
 mod network; //     tokens to a vector, and two texts to how well they fit
+mod reader; //      a request beside a tool's parameters to what it says of each
 
 use std::fmt;
 
@@ -23,6 +28,7 @@ use network::Network;
 use simd::Path;
 use wordpiece::WordPiece;
 
+pub use reader::{FieldReading, FieldText, Reader, ReaderInput};
 pub use vector::{Embedding, Packed, Vectors};
 
 /// A sentence encoder that is ready to use.
@@ -30,6 +36,8 @@ pub struct Encoder {
     /// The file, which the network points into.
     file: Box<dyn AsRef<[u8]> + Send + Sync>,
     title: Title,
+    /// By which a reader knows the encoder whose words it takes.
+    digest: String,
     max_tokens: usize,
     words: WordPiece,
     network: Network,
@@ -117,6 +125,14 @@ pub enum Error {
         /// What it is.
         found: String,
     },
+    /// A reader takes the words of another encoder.
+    #[error("the reader belongs to encoder `{expected}`, not to `{found}`")]
+    Beside {
+        /// The digest of its encoder.
+        expected: String,
+        /// The digest of the encoder beside it.
+        found: String,
+    },
     /// Stored bytes are not a vector.
     #[error("the stored bytes are no vector")]
     Packed,
@@ -142,10 +158,11 @@ impl Encoder {
         if words.len() != contents.header.vocab {
             return Err(Error::Vocabulary("it has another number of tokens than the model"));
         }
-        let network = Network::load(&contents, bytes)?;
+        let network = Network::load(&contents)?;
         let header = contents.header;
         Ok(Self {
             title: header.title(),
+            digest: header.digest,
             max_tokens: header.max_tokens,
             words,
             network,

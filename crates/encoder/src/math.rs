@@ -52,6 +52,36 @@ pub(super) fn gelu(values: &mut [f32]) {
     }
 }
 
+/// Turns scores into logarithms of shares that add up to one.
+pub(super) fn log_softmax(scores: &mut [f32]) {
+    let greatest = fold(scores, f32::MIN, greater, greater);
+    let rest = ln(sum(scores, |score| exp(score - greatest)));
+    for score in scores {
+        *score = *score - greatest - rest;
+    }
+}
+
+/// Returns the share that a logarithm of odds stands for.
+pub(super) fn sigmoid(x: f32) -> f32 {
+    let small = exp(-x.abs());
+    let share = small / (1.0 + small);
+    if x < 0.0 { share } else { 1.0 - share }
+}
+
+/// Returns the product of two vectors of the same length.
+#[inline(always)]
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let ((a, rest_of_a), (b, rest_of_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest = rest_of_a.iter().zip(rest_of_b);
+    rest.fold(sum(&lanes, |lane| lane), |sum, (a, b)| sum + a * b)
+}
+
 /// Returns the length of a vector.
 #[inline(always)]
 pub(super) fn length(values: &[f32]) -> f32 {
@@ -113,6 +143,22 @@ fn exp(x: f32) -> f32 {
     f32::from_bits((power.to_bits()).wrapping_add(shifted.to_bits() << 23))
 }
 
+/// The natural logarithm of a positive number, to a few units in the seventh digit.
+fn ln(x: f32) -> f32 {
+    // Between the roots of 1/2 and of 2 the series below needs five terms.
+    let octaves = (x.to_bits().wrapping_add(HALF_OCTAVE) >> 23).wrapping_sub(127);
+    let x = f32::from_bits(x.to_bits().wrapping_sub(octaves << 23));
+    let ratio = (x - 1.0) / (x + 1.0);
+    let square = ratio * ratio;
+    let series = LN_TERMS.iter().fold(0.0, |sum, term| sum * square + 1.0 / term);
+    octaves.cast_signed() as f32 * std::f32::consts::LN_2 + 2.0 * ratio * series
+}
+
+/// What the bits of the root of 2 lack to those of 2.
+const HALF_OCTAVE: u32 = 0x4000_0000 - 0x3fb5_04f3;
+/// The odd numbers below which the powers stand in the series of the logarithm, from behind.
+const LN_TERMS: [f32; 5] = [9.0, 7.0, 5.0, 3.0, 1.0];
+
 /// The error function, to three units in the sixth digit: far finer than what it is rounded to afterwards.
 #[inline(always)]
 fn erf(x: f32) -> f32 {
@@ -163,6 +209,44 @@ mod tests {
             assert!((erf(x) - expected).abs() < 5e-6, "erf({x}) is {}", erf(x));
             assert!((erf(-x) + expected).abs() < 5e-6, "erf(-{x}) is {}", erf(-x));
         }
+    }
+
+    #[test]
+    fn the_logarithm_is_that_of_the_textbook() {
+        for step in 0..5_000 {
+            let x = 1.0 + 0.1 * step as f32;
+            let expected = f64::from(x).ln();
+            let error = (f64::from(ln(x)) - expected).abs();
+            assert!(error < 1e-6 * expected.max(0.1), "ln({x}) is off by {error}");
+        }
+    }
+
+    #[test]
+    fn logarithms_of_shares_are_those_of_the_shares() {
+        let mut scores: Vec<f32> = (0..37).map(|at| (at * 7 % 11) as f32 - 30.0).collect();
+        let mut shares = [[0.0; LANES]; 3];
+        shares.as_flattened_mut()[..37].copy_from_slice(&scores);
+        softmax(&mut shares, 37);
+        log_softmax(&mut scores);
+        for (logarithm, share) in scores.iter().zip(shares.as_flattened()) {
+            assert!((logarithm.exp() - share).abs() < 1e-6, "{logarithm} for {share}");
+        }
+        log_softmax(&mut []);
+    }
+
+    #[test]
+    fn odds_become_shares() {
+        for (odds, share) in [(0.0, 0.5), (1.0, 0.731_058_6), (-1.0, 0.268_941_4), (200.0, 1.0)] {
+            assert!((sigmoid(odds) - share).abs() < 1e-6, "{} for {odds}", sigmoid(odds));
+        }
+        assert!(sigmoid(-200.0) < 1e-37);
+    }
+
+    #[test]
+    fn a_product_takes_all_lanes_and_the_rest() {
+        let a: Vec<f32> = (0..35).map(|at| at as f32).collect();
+        assert_eq!(dot(&a, &[2.0; 35]), 34.0 * 35.0);
+        assert_eq!(dot(&[], &[]), 0.0);
     }
 
     #[test]

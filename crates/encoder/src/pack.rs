@@ -85,7 +85,7 @@ pub(super) fn pack(safetensors: &[u8], tokenizer: &str, config: &str) -> Result<
     let vocabulary = vocabulary(tokenizer)?;
     let positions = tensors.get("embeddings.position_embeddings.weight")?;
     let max_tokens = positions.shape.first().map_or(0, |rows| MAX_TOKENS.min(*rows));
-    let mut header = Header {
+    let header = Header {
         name: config.name.rsplit('/').next().filter(|it| !it.is_empty()).unwrap_or("bert").to_owned(),
         digest: String::new(),
         layers: config.num_hidden_layers,
@@ -98,6 +98,8 @@ pub(super) fn pack(safetensors: &[u8], tokenizer: &str, config: &str) -> Result<
         layer_norm_eps: config.layer_norm_eps,
         lowercase: vocabulary.lowercase,
         strip_accents: vocabulary.strip_accents,
+        reads: None,
+        words: None,
         tensors: Vec::new(),
     };
     // Before the sizes are multiplied with one another.
@@ -105,14 +107,7 @@ pub(super) fn pack(safetensors: &[u8], tokenizer: &str, config: &str) -> Result<
     let mut sections = Sections::default();
     sections.text(VOCABULARY, &vocabulary.lines);
     write(&mut sections, &tensors, &header, positions)?;
-    header.digest = Sha256::digest(&sections.data)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    header.tensors = sections.tensors;
-    let front = serde_json::to_vec(&header)?;
-    let length = u32::try_from(front.len()).map_err(|_| Error::Truncated)?;
-    let mut file = [MAGIC, &length.to_le_bytes()[..], &front].concat();
-    file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
-    file.append(&mut sections.data);
-    Ok(file)
+    sections.file(header)
 }
 
 fn write(
@@ -195,12 +190,24 @@ fn vocabulary(tokenizer: &str) -> Result<Vocabulary, Error> {
 
 /// The part of the file behind the header.
 #[derive(Default)]
-struct Sections {
+pub(super) struct Sections {
     data: Vec<u8>,
     tensors: Vec<Tensor>,
 }
 
 impl Sections {
+    /// Puts a header before them that says what they are.
+    pub(super) fn file(mut self, mut header: Header) -> Result<Vec<u8>, Error> {
+        header.digest = Sha256::digest(&self.data)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        header.tensors = self.tensors;
+        let front = serde_json::to_vec(&header)?;
+        let length = u32::try_from(front.len()).map_err(|_| Error::Truncated)?;
+        let mut file = [MAGIC, &length.to_le_bytes()[..], &front].concat();
+        file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
+        file.append(&mut self.data);
+        Ok(file)
+    }
+
     fn put(&mut self, bytes: impl IntoIterator<Item = u8>) -> usize {
         let offset = self.data.len().next_multiple_of(ALIGNMENT);
         self.data.resize(offset, 0);
@@ -213,14 +220,22 @@ impl Sections {
         self.entry(name, Kind::Text, &[text.len()], (offset, None));
     }
 
-    fn floats(&mut self, name: &str, matrix: &Matrix, shape: &[usize]) -> Result<(), Error> {
+    /// Adds numbers as they are.
+    pub(super) fn floats(&mut self, name: &str, matrix: &Matrix, shape: &[usize]) -> Result<(), Error> {
         matrix.check(name, shape)?;
         let offset = self.put(matrix.values.iter().flat_map(|value| value.to_le_bytes()));
         self.entry(name, Kind::Floats, shape, (offset, None));
         Ok(())
     }
 
-    fn whole(&mut self, name: &str, matrix: &Matrix, shape: [usize; 2], kind: Kind) -> Result<(), Error> {
+    /// Adds rows of whole numbers, each with its scale.
+    pub(super) fn whole(
+        &mut self,
+        name: &str,
+        matrix: &Matrix,
+        shape: [usize; 2],
+        kind: Kind,
+    ) -> Result<(), Error> {
         matrix.check(name, &shape)?;
         let [rows, columns] = shape;
         let is_rows = kind == Kind::Rows;

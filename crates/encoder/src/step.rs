@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use crate::format::Whole;
+use crate::Error;
+use crate::format::{Contents, Whole};
 use crate::layout::{Accumulated, ROWS, WIDTH};
 use crate::math::{self, LANES, Lane};
 use crate::simd::{Path, Step};
-use crate::tile::{Panels, Tiles, row_sums};
+use crate::tile::{Panels, Tiles, multiply, row_sums};
 
 /// A matrix of whole numbers and what turns its products into floats.
 #[derive(Debug)]
@@ -23,18 +24,33 @@ pub(super) struct Linear {
 /// What was learnt about the size of each number.
 #[derive(Debug)]
 pub(super) struct Norm {
-    pub(super) weight: Vec<f32>,
-    pub(super) bias: Vec<f32>,
-    pub(super) epsilon: f32,
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    epsilon: f32,
 }
 
 impl Linear {
-    /// Takes weights that lie in `file`.
-    pub(super) fn new(weights: Whole, columns: usize, bias: Vec<f32>, file: &[u8]) -> Self {
-        let sums = row_sums(&file[weights.place.clone()], columns);
-        let totals = sums.as_flattened().iter().zip(&weights.scales);
+    /// Finds its weights, of some rows and columns, and what is added to its products.
+    pub(super) fn load(contents: &Contents<'_>, name: &str, shape: [usize; 2]) -> Result<Self, Error> {
+        let [rows, columns] = shape;
+        let Whole { place, scales } = contents.panels(&format!("{name}.weight"), rows, columns)?;
+        let bias = contents.floats(&format!("{name}.bias"), &[rows])?;
+        let sums = row_sums(&contents.bytes[place.clone()], columns);
+        let totals = sums.as_flattened().iter().zip(&scales);
         let totals = totals.map(|(sum, scale)| *sum as f32 * scale).collect();
-        Self { place: weights.place, columns, sums, scales: weights.scales, totals, bias }
+        Ok(Self { place, columns, sums, scales, totals, bias })
+    }
+
+    /// Maps rows, all of them at once.
+    pub(super) fn apply(&self, path: Path, file: &[u8], rows: &[f32]) -> Vec<f32> {
+        let count = rows.len() / self.columns;
+        let mut tiles = Tiles::new(count, self.columns);
+        let mut products = vec![[[0; WIDTH]; ROWS]; count.div_ceil(ROWS) * self.sums.len()];
+        let mut out = vec![0.0; count * self.bias.len()];
+        path.run(Round { rows, columns: self.columns, tiles: &mut tiles });
+        multiply(path, &tiles, count, self.panels(file), &mut products);
+        path.run(Finish { linear: self, products: &products, tiles: &tiles, rows: &mut out });
+        out
     }
 
     /// Returns the weights as they are multiplied.
@@ -59,8 +75,16 @@ impl Linear {
 }
 
 impl Norm {
+    /// Finds what was learnt.
+    pub(super) fn load(contents: &Contents<'_>, name: &str) -> Result<Self, Error> {
+        let hidden = contents.header.hidden;
+        let weight = contents.floats(&format!("{name}.weight"), &[hidden])?;
+        let bias = contents.floats(&format!("{name}.bias"), &[hidden])?;
+        Ok(Self { weight, bias, epsilon: contents.header.layer_norm_eps })
+    }
+
     #[inline(always)]
-    fn apply(&self, values: &mut [f32]) {
+    pub(super) fn apply(&self, values: &mut [f32]) {
         math::normalise(values, &self.weight, &self.bias, self.epsilon);
     }
 }
@@ -97,8 +121,9 @@ impl Step for LookUp<'_> {
 }
 
 impl Whole {
+    /// Returns one row, and its scale.
     #[inline(always)]
-    fn row<'a>(&self, file: &'a [u8], row: usize, columns: usize) -> (&'a [u8], f32) {
+    pub(super) fn row<'a>(&self, file: &'a [u8], row: usize, columns: usize) -> (&'a [u8], f32) {
         (&file[self.place.clone()][row * columns..][..columns], self.scales[row])
     }
 }

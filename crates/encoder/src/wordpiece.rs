@@ -2,10 +2,16 @@
 //!
 //! Names of special tokens in a text are text: nobody can end a sentence from inside it.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+mod letters; // what is left of a text, and where it was
+
+use std::ops::Range;
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::Error;
+use letters::{Letter, letters};
+
+pub(super) use letters::Casing;
 
 /// A word with more letters than this is unknown, without looking.
 const MAX_WORD_CHARS: usize = 100;
@@ -26,11 +32,11 @@ pub(super) struct WordPiece {
     special: [u32; 3],
 }
 
-/// What becomes of letters before they are looked up.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Casing {
-    pub(super) lowercase: bool,
-    pub(super) strip_accents: bool,
+/// A piece of a word, and the bytes of the text that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) id: u32,
+    pub(super) source: Range<usize>,
 }
 
 const FREE: u32 = u32::MAX;
@@ -72,69 +78,66 @@ impl WordPiece {
         self.starts.len() - 1
     }
 
+    /// Returns the numbers that stand before a text and behind it.
+    pub(super) fn bounds(&self) -> [u32; 2] {
+        [self.special[0], self.special[1]]
+    }
+
     /// Returns the numbers of a text's pieces between those of beginning and end, at most `limit` in all.
-    ///
-    /// Reading stops when the limit is reached, so that a long text takes little more than a short one.
     pub(super) fn ids(&self, text: &str, limit: usize) -> Vec<u32> {
-        let [begin, end, _] = self.special;
-        let most = limit.saturating_sub(1);
+        let [begin, end] = self.bounds();
         let mut ids = vec![begin];
-        let (mut word, mut chars) = (String::new(), 0);
-        for c in self.clean(text) {
-            let stands_alone = is_punctuation(c) || is_ideograph(c);
-            if stands_alone || c.is_whitespace() {
-                self.split(&word, chars, &mut ids);
-                word.clear();
-                chars = 0;
-            }
-            if stands_alone {
-                self.split(c.encode_utf8(&mut [0; 4]), 1, &mut ids);
-            } else if !c.is_whitespace() {
-                chars += 1;
-                if chars <= MAX_WORD_CHARS {
-                    word.push(c);
-                }
-            }
-            if ids.len() >= most {
-                break;
-            }
-        }
-        self.split(&word, chars, &mut ids);
-        ids.truncate(most);
+        ids.extend(self.pieces(text, limit.saturating_sub(2)).iter().map(|piece| piece.id));
+        ids.truncate(limit.saturating_sub(1));
         ids.push(end);
         ids
     }
 
-    /// Drops control characters and, where the model wants it, case and accents.
-    fn clean(&self, text: &str) -> impl Iterator<Item = char> {
-        let Casing { lowercase, strip_accents } = self.casing;
-        let visible = text.chars().filter(|c| !is_control(*c));
-        // ASCII has neither accents nor anything to decompose.
-        let decomposed = match strip_accents && !text.is_ascii() {
-            true => Either::Left(visible.nfd().filter(|c| !is_accent(*c))),
-            false => Either::Right(visible),
-        };
-        decomposed.flat_map(move |c| match lowercase {
-            true => Either::Left(c.to_lowercase()),
-            false => Either::Right(std::iter::once(c)),
-        })
+    /// Returns the pieces of a text, at most so many.
+    ///
+    /// Reading stops when the limit is reached, so that a long text takes little more than a short one.
+    pub(super) fn pieces(&self, text: &str, most: usize) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut word = Word::default();
+        for letter in letters(text, self.casing) {
+            let (is_space, stands_alone) = (letter.char.is_whitespace(), stands_alone(letter.char));
+            if is_space || stands_alone {
+                self.split(&mut word, &mut pieces);
+            }
+            if !is_space {
+                word.push(letter);
+            }
+            if stands_alone {
+                self.split(&mut word, &mut pieces);
+            }
+            if pieces.len() >= most {
+                break;
+            }
+        }
+        self.split(&mut word, &mut pieces);
+        pieces.truncate(most);
+        pieces
     }
 
-    /// Adds the pieces of a word, or one unknown if it cannot be pieced together.
-    fn split(&self, word: &str, chars: usize, ids: &mut Vec<u32>) {
-        let before = ids.len();
-        let mut rest = if chars > MAX_WORD_CHARS { "\n" } else { word };
-        let mut mark = "";
-        while !rest.is_empty() {
-            let Some((id, end)) = self.longest_piece(mark, rest) else {
-                ids.truncate(before);
-                ids.push(self.special[2]);
-                return;
+    /// Adds the pieces of a word, or one unknown if it cannot be pieced together; the word is empty afterwards.
+    fn split(&self, word: &mut Word, pieces: &mut Vec<Piece>) {
+        let before = pieces.len();
+        let (mut start, mut mark) = (0, "");
+        while start < word.text.len() {
+            let found = match word.chars > MAX_WORD_CHARS {
+                true => None,
+                false => self.longest_piece(mark, &word.text[start..]),
             };
-            ids.push(id);
-            rest = &rest[end..];
+            let Some((id, length)) = found else {
+                pieces.truncate(before);
+                pieces.push(Piece { id: self.special[2], source: word.source(0..word.text.len()) });
+                break;
+            };
+            pieces.push(Piece { id, source: word.source(start..start + length) });
+            start += length;
             mark = "##";
         }
+        word.clear();
     }
 
     /// Finds the longest token that `rest` begins with, and where it ends.
@@ -172,20 +175,36 @@ impl WordPiece {
     }
 }
 
-/// One of two iterators over the same.
-enum Either<A, B> {
-    Left(A),
-    Right(B),
+/// A word that is being read.
+#[derive(Default)]
+struct Word {
+    text: String,
+    /// For each byte of the text those that it comes from.
+    sources: Vec<Range<usize>>,
+    chars: usize,
 }
 
-impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> Iterator for Either<A, B> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        match self {
-            Self::Left(items) => items.next(),
-            Self::Right(items) => items.next(),
+impl Word {
+    fn push(&mut self, letter: Letter) {
+        self.chars += 1;
+        if self.chars <= MAX_WORD_CHARS {
+            self.text.push(letter.char);
+            self.sources.resize(self.text.len(), letter.source);
+        } else if let Some(last) = self.sources.last_mut() {
+            last.end = letter.source.end;
         }
+    }
+
+    /// Returns which bytes some bytes of the word come from.
+    fn source(&self, bytes: Range<usize>) -> Range<usize> {
+        let joined = self.sources[bytes].iter().cloned();
+        joined.reduce(|all, it| all.start.min(it.start)..all.end.max(it.end)).unwrap_or_default()
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.sources.clear();
+        self.chars = 0;
     }
 }
 
@@ -196,21 +215,9 @@ fn hash(state: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(state, |state, byte| (state ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-fn is_control(c: char) -> bool {
-    match c {
-        '\t' | '\n' | '\r' => false,
-        '\u{fffd}' => true,
-        c if c.is_ascii() => c.is_ascii_control(),
-        // What Unicode has not assigned yet stays: a newer text may know it.
-        c => matches!(
-            c.general_category(),
-            GeneralCategory::Control | GeneralCategory::Format | GeneralCategory::PrivateUse
-        ),
-    }
-}
-
-fn is_accent(c: char) -> bool {
-    !c.is_ascii() && c.general_category() == GeneralCategory::NonspacingMark
+/// Whether a letter is a word of its own.
+fn stands_alone(c: char) -> bool {
+    is_punctuation(c) || is_ideograph(c)
 }
 
 fn is_punctuation(c: char) -> bool {
@@ -230,4 +237,43 @@ fn is_ideograph(c: char) -> bool {
         | '\u{2b820}'..='\u{2ceaf}'
         | '\u{f900}'..='\u{faff}'
         | '\u{2f800}'..='\u{2fa1f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &str = "[CLS]\n[SEP]\n[UNK]\ncafe\nnai\n##ve\nstra\n##ss\n##e\n東\n京\n!\n😀\n\u{1112}\n##\u{1161}\n##\u{11ab}\nab";
+
+    /// Shows the pieces of a text with the parts that they come from.
+    fn shown(text: &str, most: usize) -> String {
+        let casing = Casing { lowercase: true, strip_accents: true };
+        let words = WordPiece::new(WORDS, casing).unwrap();
+        let pieces = words.pieces(text, most).into_iter();
+        pieces.map(|it| format!("{}:{}", words.token(it.id), &text[it.source])).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn pieces_come_from_the_bytes_of_their_letters() {
+        assert_eq!(shown("Café NAÏVE!", 9), "cafe:Café nai:NAÏ ##ve:VE !:!");
+        assert_eq!(shown("cafe\u{301}\u{302} ab", 9), "cafe:cafe\u{301}\u{302} ab:ab");
+        assert_eq!(shown("stra\u{301}sse", 9), "stra:stra\u{301} ##ss:ss ##e:e");
+        assert_eq!(shown("東京😀\u{fe0f} ab", 9), "東:東 京:京 😀:😀\u{fe0f} ab:ab");
+        assert_eq!(shown("한", 9), "\u{1112}:한 ##\u{1161}:한 ##\u{11ab}:한");
+        assert_eq!(shown("a\u{200b}b \0ab", 9), "ab:a\u{200b}b ab:ab");
+    }
+
+    #[test]
+    fn an_unknown_word_comes_from_all_of_its_bytes() {
+        assert_eq!(shown("ab cafés! ", 9), "ab:ab [UNK]:cafés !:!");
+        let long = "é".repeat(300);
+        assert_eq!(shown(&format!("{long} ab"), 9), format!("[UNK]:{long} ab:ab"));
+    }
+
+    #[test]
+    fn pieces_are_cut_behind_the_limit() {
+        assert_eq!(shown("naive cafe", 2), "nai:nai ##ve:ve");
+        assert_eq!(shown("naive cafe", 1), "nai:nai");
+        assert_eq!(shown("naive", 0), "");
+    }
 }

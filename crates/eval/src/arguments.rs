@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use toolyard_core::arguments::{Form, Now, Sources, equivalent, fill};
 use toolyard_core::plan::repetition;
 use toolyard_core::tool::Effect;
+use toolyard_hub::meaning::ArgumentReader;
 
 use crate::Error;
 use crate::sets::{self, Case, Collection, RightCall};
@@ -50,7 +51,10 @@ impl Arguments {
         let tool = &collection.tools[call.tool];
         let described = tool.definition["description"].as_str().unwrap_or_default();
         let form = Form::new((&tool.name, described), tool.definition["inputSchema"].clone());
-        let sources = Sources { task: &case.task, given: &Map::new(), earlier: &[], now: WRITTEN };
+        let reader = ArgumentReader::builtin();
+        let readings = reader.map(|it| it.read(&case.task, (&tool.name, described), &form));
+        let (given, readings) = (&Map::new(), readings.as_deref());
+        let sources = Sources { task: &case.task, given, named: None, readings, earlier: &[], now: WRITTEN };
         let filling = fill(&form, &sources);
         let sent = filling.object();
         let is_valid = if filling.missing.is_empty() { form.admits(&sent) } else { form.admits_part(&sent) };

@@ -8,12 +8,12 @@ use std::time::Instant;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
-use toolyard_core::decide::{self, Conclusion, Decide, Goal, Next, World};
+use toolyard_core::decide::{self, Conclusion, Decide, Draft, Goal, Next, World};
 use toolyard_core::domain;
 use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
-use toolyard_core::plan::Splitting;
+use toolyard_core::plan::{Input, Splitting};
 use toolyard_core::rank::{self, Decision, Intent, Method, Ranked, Reasons, Request, Rules, Scope, Verdict};
 use toolyard_core::session::{self, Caps, Registered, Registry, Said, Stock, Toolset};
 use toolyard_core::tool::{Effect, Tool};
@@ -81,6 +81,33 @@ pub(crate) enum Step {
     Confirm,
     Ask,
     Abstain,
+}
+
+/// What would become of a call of `smart_route`.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// These calls are made.
+    Ran(Vec<Sent>),
+    /// This call is shown, to be confirmed.
+    Confirm(Vec<Sent>),
+    /// This call is handed back to be finished.
+    Draft(Vec<Sent>),
+    /// It is asked which of these tools is meant.
+    Asked(Vec<usize>),
+    /// No tool fits.
+    Declined,
+}
+
+/// A call of a tool.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    /// The place of the tool.
+    pub(crate) tool: usize,
+    pub(crate) arguments: Map<String, Value>,
+    /// How likely it is exactly what was asked.
+    pub(crate) probability: f64,
+    /// Whether nothing is missing or unused.
+    pub(crate) is_whole: bool,
 }
 
 /// How the product takes a listing by default, except that a set without servers is one long listing.
@@ -221,6 +248,57 @@ impl Bench {
         }
     }
 
+    /// Decides about a call of `smart_route`, and says what would become of it.
+    pub(crate) fn call(
+        &self,
+        task: &str,
+        values: Option<&Map<String, Value>>,
+        settings: &Experiment,
+    ) -> Outcome {
+        let mut desk = Desk { bench: self, settings, known: HashMap::new() };
+        let given = Map::new();
+        let conclusion = desk.conclude(Goal { values, ..Goal::in_words(task, &given) });
+        let place = |position: usize| self.places[position];
+        let sent = |draft: &Draft| {
+            let found = draft.settled.found.iter().chain(&draft.settled.guesses);
+            let arguments = found.map(|it| (it.name.clone(), it.value.clone())).collect();
+            let is_whole = draft.settled.missing.is_empty() && draft.settled.unused.is_empty();
+            let probability = draft.confidence * draft.exactness;
+            vec![Sent { tool: place(draft.position), arguments, probability, is_whole }]
+        };
+        match conclusion {
+            Conclusion::Call(draft) => {
+                let (tool, sent) = (&self.catalog.tools()[draft.position], sent(&draft));
+                match self.confirms(tool, &sent[0].arguments, &Intent::of(task)) {
+                    true => Outcome::Confirm(sent),
+                    false => Outcome::Ran(sent),
+                }
+            }
+            Conclusion::Draft(draft) => Outcome::Draft(sent(&draft)),
+            Conclusion::Plan(prospect) => {
+                let steps = prospect.plan.steps().iter().zip(&prospect.tools);
+                let literal =
+                    |(name, input): (&String, &Input)| Some((name.clone(), input.literal()?.clone()));
+                let sent = steps.map(|(step, tool)| Sent {
+                    tool: place(*tool),
+                    arguments: step.arguments.iter().filter_map(literal).collect(),
+                    probability: prospect.confidence,
+                    is_whole: true,
+                });
+                Outcome::Ran(sent.collect())
+            }
+            Conclusion::Incomplete(lack) => {
+                let (tool, probability) = (place(lack.position), lack.confidence);
+                Outcome::Draft(vec![Sent { tool, arguments: Map::new(), probability, is_whole: false }])
+            }
+            Conclusion::Ask(question) => {
+                let offered = question.decision.candidates.iter().take(OFFERED);
+                Outcome::Asked(offered.map(|it| place(it.position)).collect())
+            }
+            Conclusion::Decline(_) => Outcome::Declined,
+        }
+    }
+
     fn confirms(&self, tool: &Tool, arguments: &Map<String, Value>, intent: &Intent) -> bool {
         let Some(position) = self.catalog.position(tool.id.as_str()) else { return true };
         let known = self.index.knowledge.of(position).effect;
@@ -305,8 +383,14 @@ impl Desk<'_> {
         decision
     }
 
-    /// Drives a request to its end, as the hub does; no language model is asked.
+    /// Decides about words alone.
     fn decide(&mut self, task: &str, tool: Option<usize>, splitting: Option<Splitting>) -> Conclusion {
+        let given = Map::new();
+        self.conclude(Goal { tool, splitting, ..Goal::in_words(task, &given) })
+    }
+
+    /// Drives a request to its end, as the hub does; no language model is asked.
+    fn conclude(&mut self, goal: Goal<'_>) -> Conclusion {
         let Bench { catalog, index, .. } = self.bench;
         let confirms = |tool: &Tool, arguments: &Map<String, Value>, intent: &Intent| {
             self.bench.confirms(tool, arguments, intent)
@@ -321,14 +405,22 @@ impl Desk<'_> {
             confidence: self.settings.threshold,
             plans: true,
             advises: false,
+            compares: self.bench.meaning.is_some(),
         };
-        let given = Map::new();
-        let mut decide = Decide::new(world, Goal { tool, splitting, ..Goal::in_words(task, &given) });
+        let mut decide = Decide::new(world, goal);
         loop {
             match decide.advance() {
                 Next::Rank(words) => {
                     let decision = self.ranked(&words);
                     decide.ranked(words, decision);
+                }
+                Next::Compare(comparison) => {
+                    let nearness = self.settings.model.compare(&comparison);
+                    decide.compared(comparison.position, nearness);
+                }
+                Next::Read(wanted) => {
+                    let readings = self.settings.model.read_arguments(catalog, &wanted);
+                    decide.read(wanted, readings);
                 }
                 Next::Consult(consult) => decide.advised(&consult, Default::default()),
                 Next::Done(conclusion) => return *conclusion,
@@ -383,7 +475,7 @@ pub(crate) const OFFERED: usize = 5;
 const SAMPLE: usize = 200;
 
 /// Maps items in order, on all cores.
-fn in_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = std::thread::available_parallelism().map_or(1, |count| count.get());
     let next = AtomicUsize::new(0);
     let work = || {

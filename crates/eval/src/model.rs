@@ -7,10 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use toolyard_core::arguments::Nearness;
 use toolyard_core::catalog::Catalog;
+use toolyard_core::decide::{Comparison, ToRead};
 use toolyard_core::index::{Index, Meaning, asked, parts, spoken, tool_text};
-use toolyard_encoder::{Embedding, Encoder, Packed};
-use toolyard_hub::meaning::{Effort, Embedder, EmbeddingCache, TextKey, compute};
+use toolyard_encoder::{Embedding, Encoder, FieldReading, Packed};
+use toolyard_hub::meaning::{ArgumentReader, Effort, Embedder, EmbeddingCache, TextKey, compute};
 use toolyard_hub::store::Store;
 
 use crate::Error;
@@ -112,6 +114,23 @@ impl MeaningModel {
             .iter()
             .filter_map(|at| Some((*at, known.read(task, &tool_text(&catalog.tools()[*at]))?)))
             .collect()
+    }
+
+    /// Compares the names of values with the fields of a tool.
+    pub(crate) fn compare(&self, comparison: &Comparison) -> Nearness {
+        let Self::On(known) = self else { return Nearness::default() };
+        let vector = |text: &String| known.vector(text).unpack();
+        let names: Vec<Embedding> = comparison.names.iter().map(vector).collect();
+        let fields: Vec<[Embedding; 2]> =
+            comparison.fields.iter().map(|field| field.each_ref().map(vector)).collect();
+        Nearness::of(&names, &fields)
+    }
+
+    /// Reads a text beside a tool; nothing where no model is used.
+    pub(crate) fn read_arguments(&self, catalog: &Catalog, wanted: &ToRead) -> Vec<FieldReading> {
+        let (tool, form) = (&catalog.tools()[wanted.position], catalog.form(wanted.position));
+        let reader = ArgumentReader::builtin().filter(|_| matches!(self, Self::On(_)));
+        reader.map(|it| it.read(&wanted.text, (&tool.name, &tool.description), form)).unwrap_or_default()
     }
 
     /// Returns what a request means.

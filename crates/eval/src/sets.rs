@@ -58,6 +58,31 @@ pub struct Case {
     pub is_gap: bool,
     /// The one call that is right, where the set knows its arguments.
     pub call: Option<RightCall>,
+    /// What it is called.
+    pub id: String,
+    /// The calls that are right, in their order, each with the tools that are equally right.
+    pub steps: Vec<RightStep>,
+    /// The calls that an assistant made of it, which knows no schema; nothing where nobody wrote any.
+    pub assisted: Option<Vec<AssistedCall>>,
+}
+
+/// A step that is right: the tools that are, and what the request says of the arguments of the first.
+#[derive(Clone, Debug)]
+pub struct RightStep {
+    /// The places of the tools.
+    pub tools: Vec<usize>,
+    /// What the request determines.
+    pub arguments: Map<String, Value>,
+}
+
+/// A call of `smart_route` as an assistant makes it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AssistedCall {
+    /// The action, in a few words.
+    pub task: String,
+    /// Its values, under names of the assistant's own.
+    #[serde(default)]
+    pub values: Map<String, Value>,
 }
 
 /// A call that is right.
@@ -228,6 +253,9 @@ fn set(folder: &Path) -> Result<Collection, Error> {
                 let tool = places.get(&line.tool)?;
                 Some(RightCall { tool, arguments: object(line.arguments)?, acceptable: line.acceptable })
             }),
+            id: String::new(),
+            steps: Vec::new(),
+            assisted: None,
         });
     }
     let mut unserved = Vec::new();
@@ -247,6 +275,8 @@ struct ServerEntry {
 
 #[derive(Deserialize)]
 struct TaskLine {
+    #[serde(default)]
+    id: String,
     task: String,
     kind: Sort,
     #[serde(default)]
@@ -258,6 +288,12 @@ struct TaskLine {
     /// For each step what the text determines.
     #[serde(default)]
     arguments: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct ValuesLine {
+    id: String,
+    calls: Vec<AssistedCall>,
 }
 
 fn fleet(folder: &Path) -> Result<Collection, Error> {
@@ -275,9 +311,19 @@ fn fleet(folder: &Path) -> Result<Collection, Error> {
     let places = Places::new(tools.iter().map(|tool| format!("{}__{}", tool.server, tool.name)));
     let mut unknown = 0;
     let mut cases = Vec::new();
+    let mut assisted: HashMap<String, Vec<AssistedCall>> = match packed(folder, "values") {
+        Some(path) => read_lines(&path)?.into_iter().map(|line: ValuesLine| (line.id, line.calls)).collect(),
+        None => HashMap::new(),
+    };
     for line in read_lines::<TaskLine>(&folder.join("tasks.jsonl"))? {
         // The arguments are those of the first tool that is right.
         let first = only(line.gold.clone()).and_then(|group| places.get(group.first()?));
+        let mut given = line.arguments.iter().cloned().map(|it| object(it).unwrap_or_default());
+        let step = |group: &Vec<String>| RightStep {
+            tools: group.iter().filter_map(|id| places.get(id)).collect(),
+            arguments: given.next().unwrap_or_default(),
+        };
+        let steps = line.gold.iter().map(step).collect();
         let call = first.filter(|_| matches!(line.kind, Sort::Single | Sort::Destructive)).and_then(|tool| {
             Some(RightCall { tool, arguments: object(only(line.arguments)?)?, acceptable: None })
         });
@@ -288,6 +334,9 @@ fn fleet(folder: &Path) -> Result<Collection, Error> {
             kind: line.kind,
             is_english: line.lang.is_none_or(|lang| lang == "en"),
             is_gap: line.gap,
+            steps,
+            assisted: assisted.remove(&line.id),
+            id: line.id,
         });
     }
     Ok(Collection { name: String::new(), is_fleet: true, tools, cases, unserved: Vec::new(), unknown })

@@ -20,13 +20,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
+use toolyard_core::arguments::Nearness;
+use toolyard_core::decide::{Comparison, ToRead};
 use toolyard_core::index::{Sense, spoken};
-use toolyard_encoder::Embedding;
+use toolyard_encoder::{Embedding, FieldReading};
 
 use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
 use crate::store::{MeaningStatus, Store};
-pub use builtin::{Inside, library_file};
+pub use builtin::{ArgumentReader, Inside, library_file};
 pub use cache::EmbeddingCache;
 use draft::Draft;
 pub(crate) use draft::Published;
@@ -227,6 +229,38 @@ impl Meanings {
     pub(crate) async fn read(&self, now: &Published, task: &str, texts: Vec<String>) -> Vec<f32> {
         let (embedder, task) = (now.loaded.embedder.clone(), spoken(task));
         let reading = tokio::task::spawn_blocking(move || work::read(&embedder, &task, &texts));
+        reading.await.unwrap_or_default()
+    }
+
+    /// Compares the names of values with the fields of a tool; nothing where another model than the one inside is in use,
+    /// whose cosines mean something else.
+    pub(crate) async fn compare(&self, comparison: &Comparison) -> Option<Nearness> {
+        let loaded = Arc::clone(&self.now()?.loaded);
+        let Comparison { names, fields, .. } = comparison.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let Embedder::Inside(inside) = &loaded.embedder else { return None };
+            let texts: Vec<&String> = names.iter().chain(fields.iter().flatten()).collect();
+            let vectors = work::known(inside.encoder(), &loaded.cache, &texts);
+            let (values, rest) = vectors.split_at(names.len());
+            let pairs: Vec<[Embedding; 2]> =
+                rest.chunks_exact(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
+            Some(Nearness::of(values, &pairs))
+        });
+        work.await.ok().flatten()
+    }
+
+    /// Reads a text beside a tool of a snapshot; nothing where there is no reader.
+    pub(crate) async fn read_arguments(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        wanted: &ToRead,
+    ) -> Vec<FieldReading> {
+        let (snapshot, ToRead { position, text }) = (Arc::clone(snapshot), wanted.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            let (tool, form) = (&snapshot.catalog.tools()[position], snapshot.catalog.form(position));
+            let reader = ArgumentReader::builtin();
+            reader.map(|it| it.read(&text, (&tool.name, &tool.description), form)).unwrap_or_default()
+        });
         reading.await.unwrap_or_default()
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::caller::{Caller, Era};
-use crate::config::{Profile, Surface};
+use crate::config::{Callers, Profile, Surface};
 use crate::hub::Hub;
 use parking_lot::Mutex;
 
@@ -54,11 +54,15 @@ impl Reception {
     pub(crate) fn view(&self, profile: Option<&str>) -> Option<View> {
         let config = self.hub.config();
         match profile {
-            None => Some(View::Surface { surface: config.serve.surface, servers: Vec::new(), profile: None }),
+            None => {
+                let (surface, callers) = (config.serve.surface, config.serve.callers);
+                Some(View::Surface { surface, servers: Vec::new(), callers, profile: None })
+            }
             Some(name) => config.serve.profiles.get(name).map(|profile| match profile {
-                Profile::Surface { surface, servers, .. } => View::Surface {
+                Profile::Surface { surface, servers, callers, .. } => View::Surface {
                     surface: *surface,
                     servers: servers.clone(),
+                    callers: *callers,
                     profile: Some(name.to_owned()),
                 },
                 Profile::Transparent { server } => View::Transparent { server: server.as_str().into() },
@@ -71,7 +75,7 @@ impl Reception {
 #[derive(Clone, Debug)]
 pub(crate) enum View {
     /// A surface over some or all servers, under the name of its profile.
-    Surface { surface: Surface, servers: Vec<String>, profile: Option<String> },
+    Surface { surface: Surface, servers: Vec<String>, callers: Callers, profile: Option<String> },
     /// One server as it is.
     Transparent { server: Arc<str> },
 }
@@ -82,6 +86,14 @@ impl View {
         match self {
             Self::Surface { servers, .. } => servers.is_empty() || servers.iter().any(|name| name == server),
             Self::Transparent { server: only } => **only == *server,
+        }
+    }
+
+    /// Returns who calls through the view.
+    pub(crate) fn callers(&self) -> Callers {
+        match self {
+            Self::Surface { callers, .. } => *callers,
+            Self::Transparent { .. } => Callers::Strong,
         }
     }
 

@@ -4,6 +4,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use toolyard_eval::arguments::Arguments;
+use toolyard_eval::calls::{CallTally, Calls};
 use toolyard_eval::score::{Fleet, Point, Quality, Scores, Share};
 
 use crate::common::Common;
@@ -273,4 +274,55 @@ fn arguments_json(calls: usize, shares: [f64; 6]) -> Value {
         "calls": calls, "valid": valid, "exact": exact, "argument_recall": recall,
         "argument_precision": precision, "invented": invented, "repeated": repeated,
     })
+}
+
+/// What is told of whole calls, kind by kind.
+const COLUMNS: [&str; 12] = [
+    "from",
+    "kind",
+    "requests",
+    "ran exact",
+    "ran wrong",
+    "confirm",
+    "draft",
+    "tool right",
+    "and values",
+    "asked",
+    "right offered",
+    "declined",
+];
+
+/// Tells what became of whole calls.
+pub(super) fn calls(common: &Common, all: &[Calls]) -> Result<(), Failure> {
+    if all.is_empty() {
+        return Err(Failure::usage("none of these folders is a fleet")
+            .hint("a fleet has catalog.json and tasks.jsonl"));
+    }
+    if common.json {
+        return Ok(output::json(&json!({ "fleets": all }))?);
+    }
+    let header = &COLUMNS;
+    let row = |from: &str, kind: &str, it: &CallTally| {
+        let counts = [
+            it.requests,
+            it.ran_exact,
+            it.ran_wrong,
+            it.confirm,
+            it.draft,
+            it.draft_tool,
+            it.draft_values,
+            it.asked,
+            it.asked_right,
+            it.declined,
+        ];
+        [Cell::new(from), Cell::new(kind)].into_iter().chain(counts.map(Cell::new)).collect()
+    };
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for fleet in all {
+        let from = [("words", Some(&fleet.words)), ("values", fleet.values.as_ref())];
+        for (from, tallies) in from.into_iter().filter_map(|(from, it)| Some((from, it?))) {
+            rows.extend(tallies.iter().map(|(kind, tally)| row(from, kind, tally)));
+        }
+    }
+    Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
 }

@@ -125,6 +125,7 @@ fn argument(it: &Argument) -> String {
 fn origin(source: Source) -> &'static str {
     match source {
         Source::Given => "given",
+        Source::Named => "given under another name",
         Source::Text => "from the words",
         Source::Implied => "meant by the words",
         Source::Earlier => "from an earlier result",

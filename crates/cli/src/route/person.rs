@@ -55,9 +55,17 @@ impl<'a> Person<'a> {
     }
 
     /// Asks whether to do what cannot be taken back.
-    pub(crate) fn agrees(&mut self, tool: &Tool, arguments: &Map<String, Value>) -> io::Result<bool> {
+    pub(crate) fn agrees(
+        &mut self,
+        tool: &Tool,
+        arguments: &Map<String, Value>,
+        is_final: bool,
+    ) -> io::Result<bool> {
         let call = super::said(tool, arguments);
-        writeln!(self.sees, "{} {call}", "This cannot be taken back:".red().bold())?;
+        match is_final {
+            true => writeln!(self.sees, "{} {call}", "This cannot be taken back:".red().bold())?,
+            false => writeln!(self.sees, "Is this what you mean: {call}")?,
+        }
         let said = self.ask("Run it? Type yes: ")?;
         Ok(said.is_some_and(|said| matches!(said.to_lowercase().as_str(), "y" | "yes")))
     }
@@ -119,7 +127,7 @@ mod tests {
         let asked = |input: &str| {
             with(input, |person, tools| {
                 let arguments = Map::from_iter([("to".to_owned(), Value::from("Ana and Bob"))]);
-                person.agrees(tools[0], &arguments).map(|agrees| agrees.to_string())
+                person.agrees(tools[0], &arguments, true).map(|agrees| agrees.to_string())
             })
         };
         insta::assert_snapshot!(asked("YES\n"), @r#"

@@ -146,9 +146,10 @@ fn r1_the_result_as_json_is_the_servers_own() {
 fn r9_what_is_told_before_a_wish_is_not_run_and_a_second_question_is() {
     let place = Place::new();
     let told = "Our release went out this morning and everyone is tired. Search my notes for AI";
+    // What was told besides may matter, so it is shown before it runs.
     insta::assert_snapshot!(masked(&place.run(&["route", told, "--dry-run"])), @"
-    Would run notes__search_notes query=AI ([N]% sure).
-    [exit 0]
+    Draft: notes__search_notes query=AI.
+    [exit 3]
     ");
     for both in [
         "what time is it in Tokyo and which of my notes mention AI?",

@@ -44,8 +44,10 @@ impl Shop {
     async fn with(
         server: Value,
         (folder, kept): (PathBuf, Option<tempfile::TempDir>),
-        routing: Value,
+        mut routing: Value,
     ) -> Self {
+        // What the language model finds is measured without the reader inside.
+        routing["semanticSearch"] = json!({"enabled": false});
         let yard = Yard::new(json!({"mcpServers": {"desk": server}, "routing": routing}));
         let yard = match kept {
             Some(kept) => yard.keep(kept),
@@ -64,6 +66,14 @@ impl Shop {
     fn got(&self) -> Vec<Value> {
         got(&self.folder)
     }
+}
+
+/// What a draft leaves to its caller: what is missing, and what is not sure.
+fn open(answer: &Value) -> Value {
+    let draft = &answer["draft"];
+    let names = [&draft["missing"], &draft["unsure"]].into_iter().filter_map(Value::as_array).flatten();
+    let names: std::collections::BTreeSet<&str> = names.filter_map(Value::as_str).collect();
+    json!(names)
 }
 
 fn got(folder: &Path) -> Vec<Value> {
@@ -140,7 +150,7 @@ async fn r9_a_call_that_words_complete_asks_no_model() {
     assert_eq!(answer["executedTools"], json!(["desk__report_fault"]), "{answer}");
     let named = route(&client, json!({"task": "desk__report_fault"})).await;
     assert_eq!(
-        named["missing"],
+        named["draft"]["missing"],
         json!(["machine", "urgency"]),
         "a name has no words to find values in: {named}"
     );
@@ -165,7 +175,7 @@ async fn r9_an_answer_that_does_not_fit_may_be_mended_once() {
 /// What is wrong with a model, and what is still asked for then.
 #[tokio::test]
 async fn r9_whatever_is_wrong_with_a_model_the_person_is_asked() {
-    let both = json!(["urgency", "machine"]);
+    let both = json!(["machine", "urgency"]);
     for (sayings, patience, missing, warning, asked) in [
         (
             vec![Saying::Text("The lathe!".to_owned())],
@@ -197,14 +207,14 @@ async fn r9_whatever_is_wrong_with_a_model_the_person_is_asked() {
         let client = served.session("", json!({})).await;
         let result = whole(&client, json!({"task": TASK})).await;
         let answer = &result["structuredContent"];
+        assert_eq!((&open(answer), &answer["executedTools"]), (missing, &json!([])), "{sayings:?}: {answer}");
         assert_eq!(
-            (&answer["missing"], &answer["executedTools"]),
-            (missing, &json!([])),
-            "{sayings:?}: {answer}"
+            (&answer["needsClarification"], answer.get("error")),
+            (&json!(false), None),
+            "{sayings:?}"
         );
-        assert_eq!((&answer["needsClarification"], answer.get("error")), (&json!(true), None), "{sayings:?}");
         assert!(
-            result.get("isError").is_none() && text(&result).contains("`machine`"),
+            result.get("isError").is_none() && text(&result).contains("machine"),
             "{sayings:?}: {result}"
         );
         assert_eq!(shop.got().len(), 0, "{sayings:?}");
@@ -224,7 +234,7 @@ async fn r9_whatever_is_wrong_with_a_model_the_person_is_asked() {
 async fn r9_a_model_that_is_away_is_as_none() {
     let shop = Shop::of(&[report_fault(PLAIN)], model("http://127.0.0.1:9/api/chat#small".to_owned())).await;
     let answer = route(&shop.session().await, json!({"task": TASK})).await;
-    assert_eq!(answer["missing"], json!(["urgency", "machine"]), "{answer}");
+    assert_eq!(open(&answer), json!(["machine", "urgency"]), "{answer}");
     assert_eq!((&answer["executedTools"], answer["session"].is_string()), (&json!([]), true), "{answer}");
 }
 
@@ -238,8 +248,8 @@ async fn r9_what_a_tool_says_of_itself_steers_nothing() {
     )]);
     let shop = Shop::of(&[report_fault(injection)], model(oracle.openai())).await;
     let answer = route(&shop.session().await, json!({"task": TASK})).await;
-    assert_eq!((&answer["missing"], &answer["executedTools"]), (&json!(["machine"]), &json!([])), "{answer}");
-    assert_eq!(answer["arguments"], json!({"urgency": "emergency"}), "{answer}");
+    assert_eq!((&open(&answer), &answer["executedTools"]), (&json!(["machine"]), &json!([])), "{answer}");
+    assert_eq!(answer["draft"]["values"], json!({"urgency": "emergency", "machine": "lathe"}), "{answer}");
     let plea = &oracle.pleas()[0];
     let (rules, block) = (&plea.body["messages"][0]["content"], plea.last());
     assert!(!rules.as_str().unwrap().contains("etc/passwd"), "{rules}");

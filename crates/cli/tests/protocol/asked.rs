@@ -164,19 +164,23 @@ async fn r7_what_a_server_asks_meanwhile_reaches_the_client() {
 }
 
 #[tokio::test]
-async fn r7_missing_arguments_are_asked_for_with_the_schema() {
+async fn r7_a_call_that_lacks_arguments_is_a_draft_with_its_signature() {
     let yard = two().await;
     let client = session(&yard, json!({})).await;
     let result = whole(&client, json!({"task": "notes__search_notes"})).await;
     let asked = &result["structuredContent"];
+    let draft = &asked["draft"];
     assert_eq!(
-        (&asked["needsClarification"], &asked["missing"]),
-        (&json!(true), &json!(["query"])),
+        (&asked["needsClarification"], &draft["missing"]),
+        (&json!(false), &json!(["query"])),
         "{asked}"
     );
-    assert!(asked["clarificationQuestion"].as_str().unwrap().contains("`query`"));
-    assert_eq!(asked["inputSchema"]["required"], json!(["query"]));
-    assert!(text(&result).contains(r#""required":["query"]"#), "models that read only text see it: {result}");
+    assert!(draft["signature"].as_str().unwrap().starts_with("notes__search_notes(query"), "{asked}");
+    assert!(text(&result).contains("missing: query"), "models that read only text see it: {result}");
+    let context = json!({"session": asked["session"]});
+    let values = json!({"query": "AI"});
+    let done = route(&client, json!({"task": "run it", "context": context, "values": values})).await;
+    assert_eq!(done["executedTools"], json!(["notes__search_notes"]), "{done}");
     let context = json!({"session": asked["session"], "arguments": {"query": "AI"}});
     let done = route(&client, json!({"task": "search", "context": context})).await;
     assert_eq!(done["executedTools"], json!(["notes__search_notes"]), "{done}");

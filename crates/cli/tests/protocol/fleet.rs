@@ -149,7 +149,7 @@ async fn over_pipes(yard: &Yard, vault: &Path) {
     let answer = json!({"task": "the second one", "context": {"session": asked["session"]}});
     let picked = route(&client, answer).await;
     let second = &offered[1]["tool"];
-    assert!(picked["tool"] == *second || picked["executedTools"] == json!([second]), "{picked}");
+    assert!(picked["draft"]["tool"] == *second || picked["executedTools"] == json!([second]), "{picked}");
 }
 
 /// As clients of 2026-07-28 speak.

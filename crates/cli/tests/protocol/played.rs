@@ -74,10 +74,10 @@ async fn r1_without_its_argument_the_tool_is_named_and_the_argument_asked_for() 
     let task = "search notes";
     let asked = whole(&client, json!({"task": task})).await;
     let answer = &asked["structuredContent"];
-    assert_eq!(answer["tool"], "obsidian__search_notes", "{answer}");
-    assert_eq!((&answer["missing"], &answer["needsClarification"]), (&json!(["query"]), &json!(true)));
-    assert!(answer["clarificationQuestion"].as_str().unwrap().contains("`query`"), "{answer}");
-    assert_eq!(answer["inputSchema"]["properties"]["query"]["description"], "Words to look for");
+    let draft = &answer["draft"];
+    assert_eq!(draft["tool"], "obsidian__search_notes", "{answer}");
+    assert_eq!((&draft["missing"], &answer["needsClarification"]), (&json!(["query"]), &json!(false)));
+    assert!(draft["signature"].as_str().unwrap().contains("(query"), "{answer}");
     assert!(text(&asked).contains("obsidian__search_notes"), "{asked}");
     assert!(desk.calls("obsidian").is_empty());
     // The answer completes the same call, as an argument or in words.

@@ -109,7 +109,16 @@ fn request(pool: &Pool, tool: &Value, dice: &mut Dice) -> Option<Case> {
     }
     let name = text(&tool["name"]).to_owned();
     let text = sentence(&lead(tool, dice), &phrases, dice);
-    Some(Case { text, name, form, gold, source: "invented", is_held_out: false })
+    Some(Case {
+        text,
+        id: String::new(),
+        name,
+        about: description.to_owned(),
+        form,
+        gold,
+        source: "invented",
+        is_held_out: false,
+    })
 }
 
 fn lead(tool: &Value, dice: &mut Dice) -> String {

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
-use toolyard_core::arguments::{Field, FieldFeatures, equivalent, field_features};
+use toolyard_core::arguments::{
+    Field, FieldFeatures, ValueFeatures, equivalent, field_features, value_features,
+};
 
 use crate::data::Case;
 use crate::measure::sources;
+use crate::named::NamedCall;
 
 /// Wrong values of a field that are learnt from; the others are counted by them.
 const MOST_WRONG: usize = 40;
@@ -15,6 +18,8 @@ const ROUNDS: usize = 6;
 /// Rounds whose weights are averaged, which forgets the accidents of each.
 const LAST: usize = 4;
 const DESCENTS: usize = 2;
+/// How much a call counts whose names nobody compared by meaning.
+const UNCOMPARED: f32 = 0.3;
 const RATE: f32 = 0.15;
 const DECAY: f32 = 2e-3;
 /// A feature that is rarer says nothing.
@@ -33,69 +38,121 @@ struct Lesson<Feature> {
     weight: f32,
 }
 
-impl Lesson<u64> {
-    /// Returns it with other numbers for its features.
-    fn numbered(self, mut number: impl FnMut(u64) -> u32) -> Lesson<u32> {
-        let Self { options, right, sampled, wrong_share, weight } = self;
+/// Everything that is learnt from, with the names of its features.
+#[derive(Default)]
+struct Lessons {
+    lessons: Vec<Lesson<u32>>,
+    names: HashMap<u64, String>,
+    numbers: HashMap<u64, u32>,
+    counts: Vec<u32>,
+}
+
+impl Lessons {
+    fn add(&mut self, lesson: Lesson<u64>) {
+        let Lesson { options, right, sampled, wrong_share, weight } = lesson;
+        let mut number = |id: u64| {
+            let at = *self.numbers.entry(id).or_insert_with(|| {
+                self.counts.push(0);
+                self.counts.len() as u32 - 1
+            });
+            self.counts[at as usize] += 1;
+            at
+        };
         let options = options.into_iter().map(|ids| ids.into_iter().map(&mut number).collect()).collect();
-        Lesson { options, right, sampled, wrong_share, weight }
+        self.lessons.push(Lesson { options, right, sampled, wrong_share, weight });
+    }
+
+    /// Keeps the names of the features that were used.
+    fn name(&mut self, names: HashMap<u64, String>) {
+        for (id, name) in names {
+            if self.numbers.contains_key(&id) {
+                self.names.entry(id).or_insert(name);
+            }
+        }
+    }
+
+    /// Returns the weights as `FeatureWeights::parse` reads them.
+    fn weights(mut self, dice: &mut Dice) -> String {
+        println!("{} lessons, {} features", self.lessons.len(), self.counts.len());
+        for lesson in &mut self.lessons {
+            for option in &mut lesson.options {
+                option.retain(|at| self.counts[*at as usize] >= LEAST_COUNT);
+            }
+        }
+        // The mean of several descents depends less on the order in which each saw the lessons.
+        let mut weights = vec![0.0_f32; self.counts.len()];
+        for _ in 0..DESCENTS {
+            let found = descend(&self.lessons, self.counts.len(), dice);
+            weights.iter_mut().zip(found).for_each(|(mean, weight)| *mean += weight / DESCENTS as f32);
+        }
+        let mut written: Vec<(&String, f32)> = self
+            .numbers
+            .iter()
+            .filter(|(_, at)| weights[**at as usize].abs() >= LEAST_WEIGHT)
+            .filter_map(|(id, at)| Some((self.names.get(id)?, weights[*at as usize])))
+            .filter(|(name, _)| !name.contains(['\t', '\n']))
+            .collect();
+        written.sort_by(|a, b| a.0.cmp(b.0));
+        let mut text = String::new();
+        for (name, weight) in written {
+            let _ = writeln!(text, "{name}\t{weight:.2}");
+        }
+        text
     }
 }
 
-/// Returns the weights as `FeatureWeights::parse` reads them.
+/// Fits which words fill which field.
 pub(crate) fn fit(cases: &[&Case]) -> String {
-    let mut names: HashMap<u64, String> = HashMap::new();
-    let mut numbers: HashMap<u64, u32> = HashMap::new();
-    let mut counts: Vec<u32> = Vec::new();
-    let mut lessons = Vec::new();
+    let mut lessons = Lessons::default();
     let mut dice = Dice::new(42);
     let (mut found, mut wanted) = (0_usize, 0_usize);
     for case in cases {
-        let mut own_names = HashMap::new();
-        for features in field_features(&case.form, &sources(&case.text, &Map::new()), &mut own_names) {
+        let mut names = HashMap::new();
+        for features in field_features(&case.form, &sources(&case.text, &Map::new()), &mut names) {
             let gold = gold(&case.form.fields()[features.field], &case.gold);
             wanted += usize::from(gold.is_some());
             let Some(lesson) = lesson(features, gold, case, &mut dice) else { continue };
             found += usize::from(gold.is_some());
-            lessons.push(lesson.numbered(|id| {
-                let at = *numbers.entry(id).or_insert_with(|| {
-                    counts.push(0);
-                    counts.len() as u32 - 1
-                });
-                counts[at as usize] += 1;
-                at
-            }));
+            lessons.add(lesson);
         }
-        for (id, name) in own_names {
-            if numbers.contains_key(&id) {
-                names.entry(id).or_insert(name);
+        lessons.name(names);
+    }
+    println!("{found} of {wanted} values can be found");
+    lessons.weights(&mut dice)
+}
+
+/// Fits which value of a caller fills which field.
+pub(crate) fn fit_values(calls: &[&NamedCall]) -> String {
+    let mut lessons = Lessons::default();
+    let mut dice = Dice::new(42);
+    for call in calls {
+        // Other models compare other things, or none is there.
+        for (sources, weight) in [(call.sources(), 1.0), (call.without_nearness(), UNCOMPARED)] {
+            let mut names = HashMap::new();
+            for features in value_features(&call.form, &sources, &mut names) {
+                lessons.add(value_lesson(features, &call.gold, weight));
             }
+            lessons.name(names);
         }
     }
-    println!("{found} of {wanted} values can be found; {} lessons, {} features", lessons.len(), counts.len());
-    for lesson in &mut lessons {
-        for option in &mut lesson.options {
-            option.retain(|at| counts[*at as usize] >= LEAST_COUNT);
-        }
-    }
-    // The mean of several descents depends less on the order in which each saw the lessons.
-    let mut weights = vec![0.0_f32; counts.len()];
-    for _ in 0..DESCENTS {
-        let found = descend(&lessons, counts.len(), &mut dice);
-        weights.iter_mut().zip(found).for_each(|(mean, weight)| *mean += weight / DESCENTS as f32);
-    }
-    let mut written: Vec<(&String, f32)> = numbers
-        .iter()
-        .filter(|(_, at)| weights[**at as usize].abs() >= LEAST_WEIGHT)
-        .filter_map(|(id, at)| Some((names.get(id)?, weights[*at as usize])))
-        .filter(|(name, _)| !name.contains(['\t', '\n']))
-        .collect();
-    written.sort_by(|a, b| a.0.cmp(b.0));
-    let mut text = String::new();
-    for (name, weight) in written {
-        let _ = writeln!(text, "{name}\t{weight:.2}");
-    }
-    text
+    lessons.weights(&mut dice)
+}
+
+/// Of the places of a value those are right where it makes a right argument; having none is right where none is.
+fn value_lesson(
+    ValueFeatures { unused, options }: ValueFeatures,
+    gold: &Map<String, Value>,
+    weight: f32,
+) -> Lesson<u64> {
+    let is_right = |(values, _): &(Vec<(Vec<String>, Value)>, Vec<u64>)| {
+        values.iter().all(|(path, value)| found(path, gold).is_some_and(|it| equivalent(it, value)))
+    };
+    let (right, wrong): (Vec<_>, Vec<_>) = options.into_iter().partition(is_right);
+    let only = |options: Vec<(_, Vec<u64>)>| options.into_iter().map(|(_, features)| features);
+    let count = right.len().max(1);
+    let options: Vec<Vec<u64>> = only(right).chain([unused]).chain(only(wrong)).collect();
+    let sampled = options.len();
+    Lesson { options, right: count, sampled, wrong_share: 0.0, weight }
 }
 
 /// Samples the values of a field; `None` when the right one is not among them.
@@ -141,7 +198,11 @@ fn lesson(
 
 /// Finds the right value of a field; of a list of objects its first.
 pub(crate) fn gold<'a>(field: &Field, arguments: &'a Map<String, Value>) -> Option<&'a Value> {
-    let mut names = field.path.iter();
+    found(&field.path, arguments)
+}
+
+fn found<'a>(path: &[String], arguments: &'a Map<String, Value>) -> Option<&'a Value> {
+    let mut names = path.iter();
     let mut at = arguments.get(names.next()?)?;
     for name in names {
         let inner = if at.is_array() { at.get(0)? } else { at };

@@ -13,28 +13,98 @@
 #![expect(clippy::print_stdout, reason = "what it prints is its purpose")]
 
 mod data;
+mod exact;
 mod invent;
 mod learn;
 mod measure;
+mod named;
+mod pack;
+mod read;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use toolyard_core::arguments::FeatureWeights;
+use toolyard_encoder::Encoder;
 
 fn main() {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
     let mut next = |what: &str| paths.next().unwrap_or_else(|| panic!("{what} is the next argument"));
     let (train, catalogs, training) = (next("TRAIN"), next("CATALOGS"), next("TRAINING"));
-    let cases = data::load(&train, &catalogs, &training);
+    let tools = data::tools(&train, &catalogs);
+    let only = std::env::var("ONLY").unwrap_or_default();
+    if only == "reader" {
+        let named = named::load(&tools, &training, &encoder());
+        return pack::write(&next("OUT"), &data::load(&tools, &train, &training), &named);
+    }
+    let reader = std::env::var_os("TOOLYARD_READER").map(|path| read::Opened::open(path.as_ref(), encoder()));
+    let reader = reader.as_ref();
+    let words = (only != "values").then(|| words(&data::load(&tools, &train, &training), reader));
+    let named = (only != "words").then(|| values(&tools, &training, reader));
+    let path = data_file("exactness.json");
+    let mut exactness: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("readable")).expect("JSON");
+    for (key, weights) in [("words", words), ("named", named)] {
+        if let Some(weights) = weights {
+            exactness[key] = exact::written(&weights);
+        }
+    }
+    write("exactness.json", &format!("{exactness:#}\n"));
+}
+
+/// Fits which words fill which field, and how likely all of them are exact.
+fn words(cases: &[data::Case], reader: Option<&read::Opened>) -> BTreeMap<&'static str, f64> {
     let (held, kept): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.is_held_out);
     println!("{} requests to fit on, {} to measure on", kept.len(), held.len());
-    measure::report("rules", &held, &FeatureWeights::parse(include_str!("rules.tsv")));
+    let rules = FeatureWeights::parse(include_str!("rules.tsv"));
+    measure::report("rules", &held, &measure::Scorer { weights: &rules, reader: None });
     let without = FeatureWeights::parse(&learn::fit(&kept));
-    measure::report("fitted", &held, &without);
-    measure::sureness("fitted", &held, &without);
-    let all: Vec<&data::Case> = cases.iter().collect();
-    let fitted = learn::fit(&all);
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data/arguments.tsv"));
-    std::fs::write(&path, &fitted).expect("the sources can be written");
-    println!("{} features, {} bytes written", fitted.lines().count(), fitted.len());
+    measure::report("fitted", &held, &measure::Scorer { weights: &without, reader: None });
+    let scorer = measure::Scorer { weights: &without, reader };
+    if reader.is_some() {
+        measure::report("and reader", &held, &scorer);
+    }
+    measure::sureness("fitted", &held, &scorer);
+    if std::env::var_os("KEEP").is_none() {
+        write("arguments.tsv", &learn::fit(&cases.iter().collect::<Vec<_>>()));
+    }
+    exact::fit("words", &measure::judge(&held, &scorer))
+}
+
+/// Fits which value of a caller fills which field, and how likely all of them are exact.
+fn values(
+    tools: &data::Tools,
+    training: &Path,
+    reader: Option<&read::Opened>,
+) -> BTreeMap<&'static str, f64> {
+    let calls = named::load(tools, training, &encoder());
+    let mut judged = Vec::new();
+    for quarter in 0..4 {
+        let (held, kept): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.quarter == quarter);
+        println!("{} calls to fit on, {} to measure on", kept.len(), held.len());
+        let without = FeatureWeights::parse(&learn::fit_values(&kept));
+        named::report(&held, &without, None);
+        // The reader has not seen the first of them; what it says of the others is no measure.
+        let (unread, read): (Vec<_>, Vec<_>) = held.into_iter().partition(|call| call.is_held_out);
+        named::report(&unread, &without, reader);
+        judged.extend(named::judge(&unread, &without, reader));
+        judged.extend(named::judge(&read, &without, None));
+    }
+    write("values.tsv", &learn::fit_values(&calls.iter().collect::<Vec<_>>()));
+    exact::fit("named", &judged)
+}
+
+fn encoder() -> Encoder {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/encoder.tyenc");
+    Encoder::open(std::fs::read(path).expect("the encoder")).expect("an encoder")
+}
+
+fn data_file(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).join(name)
+}
+
+fn write(name: &str, fitted: &str) {
+    std::fs::write(data_file(name), fitted).expect("the sources can be written");
+    println!("{name}: {} features, {} bytes written", fitted.lines().count(), fitted.len());
 }

@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 
 use jiff::civil::date;
 use serde_json::{Map, Value};
-use toolyard_core::arguments::{Evidence, FeatureWeights, Now, Source, Sources, equivalent, fill_with};
+use toolyard_core::arguments::{
+    Evidence, FeatureWeights, FillWeights, Filling, Now, Source, Sources, equivalent, fill_with,
+};
 use toolyard_core::tool::{Effect, Hints};
 
 use crate::data::Case;
+use crate::exact::Judged;
+use crate::read::Opened;
 
 /// The day on which the requests were written.
+pub(crate) const NOW: Now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
+
 pub(crate) fn sources<'a>(task: &'a str, given: &'a Map<String, Value>) -> Sources<'a> {
-    let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
-    Sources { task, given, earlier: &[], now }
+    Sources { task, given, named: None, readings: None, earlier: &[], now: NOW }
 }
 
 #[derive(Default)]
@@ -25,11 +30,28 @@ struct Tally {
     invented: usize,
 }
 
-pub(crate) fn report(title: &str, cases: &[&Case], weights: &FeatureWeights) {
+/// What fills in forms: weights, and a reader where there is one.
+pub(crate) struct Scorer<'a> {
+    pub(crate) weights: &'a FeatureWeights,
+    pub(crate) reader: Option<&'a Opened>,
+}
+
+impl Scorer<'_> {
+    fn fill<T>(&self, case: &Case, take: impl FnOnce(&Sources<'_>, Filling) -> T) -> T {
+        let readings = self.reader.map(|it| it.read(&case.text, (&case.name, &case.about), &case.form));
+        let nothing = Map::new();
+        let sources = Sources { readings: readings.as_deref(), ..sources(&case.text, &nothing) };
+        let weights = FillWeights { words: self.weights, ..FillWeights::builtin() };
+        let filling = fill_with(&case.form, &sources, weights);
+        take(&sources, filling)
+    }
+}
+
+pub(crate) fn report(title: &str, cases: &[&Case], scorer: &Scorer<'_>) {
     for source in ["written", "hammerbench", "api_bank_train", "sgd"] {
         let mut tally = Tally::default();
         for case in cases.iter().filter(|case| case.source == source) {
-            tally.add(case, weights);
+            tally.add(case, scorer);
         }
         let share = |a: usize, b: usize| a as f64 / b.max(1) as f64;
         println!(
@@ -44,8 +66,8 @@ pub(crate) fn report(title: &str, cases: &[&Case], weights: &FeatureWeights) {
 }
 
 impl Tally {
-    fn add(&mut self, case: &Case, weights: &FeatureWeights) {
-        let filled = fill_with(&case.form, &sources(&case.text, &Map::new()), weights).object();
+    fn add(&mut self, case: &Case, scorer: &Scorer<'_>) {
+        let filled = scorer.fill(case, |_, filling| filling.object());
         let is_default =
             |name: &str, value: &Value| case.form.default_of(name).is_some_and(|it| equivalent(it, value));
         let right =
@@ -64,13 +86,21 @@ impl Tally {
     }
 }
 
+/// Judges calls that weights were not fitted on.
+pub(crate) fn judge(cases: &[&Case], scorer: &Scorer<'_>) -> Vec<Judged> {
+    let judge = |case: &&Case| {
+        scorer.fill(case, |sources, filling| Judged::of(&case.form, sources, &filling, &case.gold))
+    };
+    cases.iter().filter(|case| case.source == "written").filter_map(judge).collect()
+}
+
 /// Prints how often values that were found for tools that change something are right, by what says them and by how
 /// sure they are. `SURE` in `fill` is chosen by this.
-pub(crate) fn sureness(title: &str, cases: &[&Case], weights: &FeatureWeights) {
+pub(crate) fn sureness(title: &str, cases: &[&Case], scorer: &Scorer<'_>) {
     let mut counts = BTreeMap::<(Evidence, usize), (usize, usize)>::new();
     let changes = |case: &&&Case| Effect::infer(&case.name, Hints::default()) != Effect::Read;
     for case in cases.iter().filter(changes) {
-        for found in fill_with(&case.form, &sources(&case.text, &Map::new()), weights).arguments {
+        for found in scorer.fill(case, |_, filling| filling.arguments) {
             if matches!(found.source, Source::Text | Source::Implied) {
                 let is_right = case.gold.get(&found.name).is_some_and(|gold| equivalent(gold, &found.value));
                 let count = counts.entry((found.evidence, (found.confidence * 20.0) as usize)).or_default();

@@ -17,6 +17,10 @@ pub struct Filling {
     pub arguments: Vec<Argument>,
     /// The fields that are needed and have no value.
     pub missing: Vec<Missing>,
+    /// The names of the caller's values that have no place.
+    pub unused: Vec<String>,
+    /// What the request says that no argument has.
+    pub leftover: Leftover,
 }
 
 /// One argument and where it comes from.
@@ -33,6 +37,38 @@ pub struct Argument {
     /// How plainly the request says it.
     #[serde(skip)]
     pub evidence: Evidence,
+}
+
+/// What a request says that no argument has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftover {
+    /// The texts, in their order: numbers, what stands in quotation marks, names, other words.
+    pub texts: Vec<(Remark, String)>,
+}
+
+/// What a text is that no argument has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// A number.
+    Number,
+    /// What stands in quotation marks.
+    Quoted,
+    /// A name, an identifier, a path: what is written as no ordinary word is.
+    Name,
+    /// An ordinary word that neither the tool nor its fields have.
+    Word,
+}
+
+impl Leftover {
+    /// Returns how many texts of a kind there are.
+    pub fn count(&self, remark: Remark) -> usize {
+        self.texts.iter().filter(|(own, _)| *own == remark).count()
+    }
+
+    /// Returns what must not get lost: everything but ordinary words.
+    pub fn content(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().filter(|(own, _)| *own != Remark::Word).map(|(_, text)| text.as_str())
+    }
 }
 
 /// How plainly a request says a value, the least plain first.
@@ -53,6 +89,8 @@ pub enum Evidence {
 pub enum Source {
     /// The caller gave it.
     Given,
+    /// The caller gave it under a name of its own.
+    Named,
     /// It stands in the text, perhaps in another form.
     Text,
     /// Words of the text mean it.
@@ -94,17 +132,27 @@ pub struct Settled {
     pub missing: Vec<Missing>,
     /// What was found for something that is missing, and is not certain.
     pub guesses: Vec<Argument>,
+    /// What the caller gave or the request says and no argument has.
+    pub unused: Vec<String>,
 }
 
 impl Filling {
     /// Decides what is sent to a tool. A mistake in a call that changes something stays, so there what is not certain is
     /// asked for, and so is what it is to change.
     pub fn settle(self, form: &Form, sources: &Sources<'_>, effect: Effect, action: Action) -> Settled {
-        let mut settled = Settled { missing: self.missing, ..Settled::default() };
-        for argument in self.arguments.into_iter().filter(|it| it.source != Source::Given) {
+        let mut settled = Settled { missing: self.missing, unused: self.unused, ..Settled::default() };
+        let is_needed = |it: &Argument| form.required().any(|name| name == it.name);
+        // What only the meaning of words speaks for, and may be left out, is left out unless it is likely.
+        let is_idle = |it: &Argument| {
+            let is_weak =
+                it.confidence < thresholds().arguments.implied || it.value.is_boolean() && !it.is_certain();
+            it.source == Source::Implied && is_weak && !is_needed(it)
+        };
+        let found = self.arguments.into_iter().filter(|it| it.source != Source::Given && !is_idle(it));
+        for argument in found {
             if effect == Effect::Read || argument.is_certain() {
                 settled.found.push(argument);
-            } else if !argument.is_doubtful() || form.required().any(|name| name == argument.name) {
+            } else if !argument.is_doubtful() || is_needed(&argument) {
                 settled.missing.extend(form.of_parameter(&argument.name).next().map(Field::missing));
                 settled.guesses.push(argument);
             }
@@ -125,7 +173,8 @@ impl Filling {
 
     /// Returns the arguments that are not sure.
     pub fn doubtful(&self) -> impl Iterator<Item = &Argument> {
-        self.arguments.iter().filter(|it| it.is_doubtful())
+        let is_found = |it: &&Argument| matches!(it.source, Source::Text | Source::Implied);
+        self.arguments.iter().filter(is_found).filter(|it| it.is_doubtful() || !it.is_certain())
     }
 }
 

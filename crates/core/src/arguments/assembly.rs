@@ -105,6 +105,9 @@ fn parts<'p>(
 
 /// Returns an argument where its parts are all that the schema wants of it.
 fn whole(assignment: &Assignment<'_>, name: &str) -> Option<Argument> {
+    if let Some(Assigned { value, source, confidence, evidence, .. }) = assignment.tables.get(name).cloned() {
+        return Some(Argument { name: name.to_owned(), value, source, confidence, evidence });
+    }
     let (_, first) = parts(assignment, name).next()?;
     let mut object = Map::new();
     for (field, part) in parts(assignment, name) {

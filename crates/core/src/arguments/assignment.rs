@@ -1,5 +1,6 @@
 //! Which values the fields of a form get: the likeliest set of candidates in which no words are used twice.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -8,12 +9,14 @@ use super::argument::{Evidence, Source};
 use super::candidate::{Candidate, Origin, candidates};
 use super::evidence::evidence;
 use super::features::Extractor;
+use super::reading::proposals;
 use super::request::ParsedRequest;
 use super::score::Scores;
 use super::sources::Sources;
 use super::token::overlap;
 use super::weights::FeatureWeights;
 use crate::form::{Field, Form};
+use crate::thresholds::thresholds;
 
 /// The value that a field got.
 #[derive(Clone, Debug)]
@@ -22,6 +25,15 @@ pub(super) struct Assigned {
     pub(super) source: Source,
     pub(super) confidence: f64,
     pub(super) evidence: Evidence,
+    /// The bytes of the request that say it; none where no words do.
+    pub(super) bytes: Range<usize>,
+}
+
+impl Assigned {
+    /// A value that no words of the request say.
+    pub(super) fn unsaid(value: Value, source: Source, confidence: f64, evidence: Evidence) -> Self {
+        Self { value, source, confidence, evidence, bytes: 0..0 }
+    }
 }
 
 /// A form on the way to its values.
@@ -33,6 +45,13 @@ pub(super) struct Assignment<'a> {
     pub(super) candidates: Vec<Vec<Candidate>>,
     /// For each field the value that it got.
     pub(super) values: Vec<Option<Assigned>>,
+    /// For parameters that are lists of objects the whole of them.
+    pub(super) tables: BTreeMap<String, Assigned>,
+}
+
+/// Whether a request says a word of a field's name, in its own language or in English.
+fn is_named(request: &ParsedRequest<'_>, field: &Field) -> bool {
+    field.name_terms.iter().any(|term| request.has_term(term))
 }
 
 /// Values for some of the fields, in the order of the fields.
@@ -50,17 +69,32 @@ impl<'a> Assignment<'a> {
     /// Finds the candidates of every field that is not given.
     pub(super) fn new(form: &'a Form, sources: &'a Sources<'a>) -> Self {
         let request = ParsedRequest::parse(sources.task, sources.now);
-        let of_field = |field: &Field| match sources.given.contains_key(field.parameter()) {
-            true => Vec::new(),
-            false => candidates(form, field, &request),
+        let of_field = |(at, field): (usize, &Field)| {
+            let is_unsaid = || field.is_guarded() && !is_named(&request, field);
+            if sources.given.contains_key(field.parameter()) || is_unsaid() {
+                return Vec::new();
+            }
+            let mut found = candidates(form, field, &request);
+            if let Some(reading) = sources.reading_of_words(at, field) {
+                found.extend(proposals(form, field, (&request, reading), &found));
+            }
+            found
         };
-        let candidates = form.fields().iter().map(of_field).collect();
-        Self { form, sources, request, candidates, values: vec![None; form.fields().len()] }
+        let candidates = form.fields().iter().enumerate().map(of_field).collect();
+        Self {
+            form,
+            sources,
+            request,
+            candidates,
+            values: vec![None; form.fields().len()],
+            tables: BTreeMap::new(),
+        }
     }
 
     /// Whether a field has no value and the caller gave none.
     pub(super) fn is_open(&self, at: usize) -> bool {
-        self.values[at].is_none() && !self.is_given(at)
+        let parameter = self.form.fields()[at].parameter();
+        self.values[at].is_none() && !self.is_given(at) && !self.tables.contains_key(parameter)
     }
 
     pub(super) fn is_given(&self, at: usize) -> bool {
@@ -79,10 +113,23 @@ impl<'a> Assignment<'a> {
     /// Gives open fields the likeliest values; words that are claimed are used already.
     pub(super) fn choose(&mut self, weights: &FeatureWeights, claimed: Vec<Range<usize>>) {
         let form = self.form;
-        let is_asked = |at: &usize| self.is_open(*at) && form.repeated_by(&form.fields()[*at]).is_none();
+        // Who names values says them all, but for a choice that the action itself is.
+        let is_read = |field: &Field| self.sources.named.is_none() || !field.choices.is_empty();
+        let is_asked = |at: &usize| {
+            let field = &form.fields()[*at];
+            self.is_open(*at) && is_read(field) && form.repeated_by(field).is_none()
+        };
         let scores = |at: usize| {
             let extractor = Extractor::new(form, &form.fields()[at], &self.request);
-            (at, Scores::new(&extractor, &self.candidates[at], weights))
+            (
+                at,
+                Scores::new(
+                    &extractor,
+                    &self.candidates[at],
+                    weights,
+                    self.sources.reading_of_words(at, &form.fields()[at]),
+                ),
+            )
         };
         let mut fields: Vec<(usize, Scores<'_>)> = (0..self.values.len())
             .filter(|at| is_asked(at) && !self.candidates[*at].is_empty())
@@ -110,6 +157,8 @@ impl<'a> Assignment<'a> {
         let chosen: Vec<(usize, Assigned)> = chosen
             .filter_map(|(chosen, (at, scores))| {
                 let option = &scores.best[chosen?];
+                let is_sure = option.likelihood >= thresholds().arguments.action_choice;
+                (self.sources.named.is_none() || is_sure).then_some(())?;
                 Some((*at, self.assigned(*at, option.candidate, option.likelihood)))
             })
             .collect();
@@ -126,6 +175,7 @@ impl<'a> Assignment<'a> {
             source: if is_implied { Source::Implied } else { Source::Text },
             confidence,
             evidence: evidence(self.form, &self.form.fields()[at], &self.request, candidate),
+            bytes: candidate.bytes.clone(),
         }
     }
 
@@ -133,7 +183,9 @@ impl<'a> Assignment<'a> {
     pub(super) fn given_words(&self) -> Vec<Range<usize>> {
         let task = self.sources.task;
         let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let values = self.sources.given.values().map(written).filter(|value| !value.trim().is_empty());
+        let named = self.sources.named.into_iter().flat_map(|it| it.values.values());
+        let values = self.sources.given.values().chain(named).map(written);
+        let values = values.filter(|value| !value.trim().is_empty());
         let places = |value: String| -> Vec<Range<usize>> {
             task.match_indices(value.as_str()).map(|(at, it)| at..at + it.len()).collect()
         };

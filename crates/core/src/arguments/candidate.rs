@@ -337,7 +337,7 @@ fn numeric(kind: Kind, value: f64) -> Option<Value> {
 }
 
 /// The unit of time that a field counts in, as its name or description says.
-fn unit_of(field: &Field) -> Option<Unit> {
+pub(super) fn unit_of(field: &Field) -> Option<Unit> {
     let named = words(field.name()).chain(words(&field.description));
     named.filter(|word| word.len() > 2 || *word == "ms").find_map(|word| Unit::named(&word.to_lowercase()))
 }

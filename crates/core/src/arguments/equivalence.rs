@@ -18,6 +18,9 @@ pub fn equivalent(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equivalent(a, b)))
         }
         (Value::Array(_) | Value::Object(_), _) | (_, Value::Array(_) | Value::Object(_)) => false,
+        (Value::String(a), Value::String(b)) if json(a).is_some() && json(b).is_some() => {
+            json(a).zip(json(b)).is_some_and(|(a, b)| equivalent(&a, &b))
+        }
         _ => {
             let (a, b) = (plain(a), plain(b));
             let is_number =
@@ -25,6 +28,12 @@ pub fn equivalent(a: &Value, b: &Value) -> bool {
             a == b || is_number(&a, &b) || moment(&a).is_some_and(|a| moment(&b) == Some(a))
         }
     }
+}
+
+/// Reads a text that is an object or a list as JSON.
+fn json(text: &str) -> Option<Value> {
+    let is_whole = text.trim_start().starts_with(['{', '[']);
+    is_whole.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 fn plain(value: &Value) -> String {

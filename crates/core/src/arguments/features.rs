@@ -17,7 +17,9 @@ use crate::form::{Field, Form, Kind};
 use crate::language::WordSet;
 use crate::text::with_terms;
 use crate::tool::vocabulary::vocabulary;
-use names::{few, kind, length_of_request, origin, share, similarity};
+pub(super) use names::{few, kind};
+use names::{length_of_request, origin, share, similarity};
+pub(super) use shape::shape;
 
 /// The features of one value: as numbers, and with their names where somebody wants to know them.
 pub(super) struct Features<'n> {
@@ -26,7 +28,7 @@ pub(super) struct Features<'n> {
 }
 
 impl Features<'_> {
-    fn add(&mut self, parts: &[&str]) {
+    pub(super) fn add(&mut self, parts: &[&str]) {
         let id = feature_id(parts);
         self.ids.push(id);
         if let Some(names) = &mut self.names {
@@ -51,8 +53,8 @@ pub(super) fn feature_id(parts: &[&str]) -> u64 {
 /// Extracts the features of the values of one field.
 pub(super) struct Extractor<'a> {
     form: &'a Form,
-    field: &'a Field,
-    request: &'a ParsedRequest<'a>,
+    pub(super) field: &'a Field,
+    pub(super) request: &'a ParsedRequest<'a>,
     kind: &'static str,
     /// Whether the field is required, as features name it.
     needed: &'static str,

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::argument::{Evidence, Source};
 use super::assignment::{Assigned, Assignment};
@@ -43,14 +43,27 @@ pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
     };
     let values = places.clone().map(|bytes| json!(&request.text[bytes]));
     if fields.iter().zip(&values).all(|(at, value)| form.takes(&form.fields()[*at], value)) {
-        for (at, value) in fields.into_iter().zip(values) {
+        for (at, (value, bytes)) in fields.into_iter().zip(values.into_iter().zip(places.clone())) {
             let (source, evidence) = (Source::Text, Evidence::Shape);
             let confidence = thresholds().arguments.repository;
-            assignment.values[at] = Some(Assigned { value, source, confidence, evidence });
+            assignment.values[at] = Some(Assigned { value, source, confidence, evidence, bytes });
         }
         return places.into();
     }
     Vec::new()
+}
+
+/// Returns owner and name for the fields that take them, where a value is both in one word.
+pub(super) fn halves(form: &Form, value: &Value) -> Option<[(usize, Value); 2]> {
+    let (fields, text) = (fields(form)?, value.as_str()?.trim());
+    let [owner, name] = in_one_word(text)?;
+    let values = [owner, name].map(|bytes| json!(&text[bytes]));
+    let takes = |(at, value): (&usize, &Value)| form.takes(&form.fields()[*at], value);
+    if !fields.iter().zip(&values).all(takes) {
+        return None;
+    }
+    let [owner, name] = values;
+    Some([(fields[0], owner), (fields[1], name)])
 }
 
 /// Returns the fields of an owner and of what is owned, where a form has one of each.
@@ -72,8 +85,13 @@ fn fields(form: &Form) -> Option<[usize; 2]> {
 /// Returns owner and name of a token that is written `owner/name`, or of an address that begins so.
 fn owner_and_name(request: &ParsedRequest<'_>, at: usize) -> Option<[Range<usize>; 2]> {
     let token = request.tokens[at].at.clone();
-    let written = &request.text[token.clone()];
-    let (skipped, path) = match written.split_once("://") {
+    let halves = in_one_word(&request.text[token.clone()]).filter(|_| request.roles[at] != Role::Mark)?;
+    Some(halves.map(|it| token.start + it.start..token.start + it.end))
+}
+
+/// Returns where owner and name stand in a word that says both.
+fn in_one_word(written: &str) -> Option<[Range<usize>; 2]> {
+    let (start, path) = match written.split_once("://") {
         Some((_, rest)) => {
             let (host, path) = rest.split_once('/')?;
             HOSTS.iter().any(|known| host.contains(known)).then_some(())?;
@@ -81,7 +99,7 @@ fn owner_and_name(request: &ParsedRequest<'_>, at: usize) -> Option<[Range<usize
         }
         None => (0, written),
     };
-    let is_address = skipped > 0;
+    let is_address = start > 0;
     let mut segments = path.split('/');
     let (owner, name) = (segments.next()?, segments.next()?);
     if segments.next().is_some() && !is_address {
@@ -96,11 +114,7 @@ fn owner_and_name(request: &ParsedRequest<'_>, at: usize) -> Option<[Range<usize
     // `and/or` is neither.
     let is_small = |it: &str| lexicon.is_stop(&it.to_lowercase(), Language::En);
     let is_pair = is_name(owner) && is_name(name) && !is_small(owner) && !is_small(name);
-    if !is_pair || request.roles[at] == Role::Mark {
-        return None;
-    }
-    let start = token.start + skipped;
     let from = start + owner.len() + 1;
     let end = from + name.strip_suffix(".git").unwrap_or(name).len();
-    Some([start..start + owner.len(), from..end])
+    is_pair.then(|| [start..start + owner.len(), from..end])
 }

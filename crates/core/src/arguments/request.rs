@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::moment::{Moment, moments};
 use super::quantity::{Quantity, quantity};
 use super::sources::Now;
-use super::token::{Span, Token, tokens};
+use super::token::{Span, Token, overlap, tokens};
 use crate::form::Bound;
 use crate::language::WordSet;
 use crate::lexicon::{Action, Language, Lexicon, Reading, Related};
@@ -127,6 +127,13 @@ impl<'a> ParsedRequest<'a> {
     /// Returns what stands in a run of tokens.
     pub(super) fn written(&self, tokens: &Range<usize>) -> &'a str {
         &self.text[self.span(tokens.clone()).bytes]
+    }
+
+    /// Returns the tokens that some bytes touch.
+    pub(super) fn tokens_in(&self, bytes: &Range<usize>) -> Range<usize> {
+        let touches = |token: &Token| overlap(&token.at, bytes);
+        let start = self.tokens.iter().position(touches).unwrap_or(0);
+        start..start + self.tokens[start..].iter().take_while(|token| touches(token)).count()
     }
 
     /// Returns the tokens of the sentence around a token.

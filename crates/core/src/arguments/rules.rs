@@ -43,7 +43,8 @@ fn only_moment(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
 fn json(assignment: &mut Assignment<'_>) {
     let fields = assignment.form.fields();
     for at in 0..assignment.request.literals.len() {
-        let value = assignment.request.literals[at].1.clone();
+        let (span, value) = assignment.request.literals[at].clone();
+        let bytes = span.bytes;
         let takes = |field: &Field| {
             field.is_required
                 && (field.kind != Kind::Text || field.is_list)
@@ -54,8 +55,13 @@ fn json(assignment: &mut Assignment<'_>) {
         let is_used = assignment.values.iter().flatten().any(|it| it.value == value);
         if let ([field], false) = (&open[..], is_used) {
             let (source, evidence) = (Source::Text, Evidence::Marked);
-            assignment.values[*field] =
-                Some(Assigned { value, source, confidence: thresholds().arguments.only_of_format, evidence });
+            assignment.values[*field] = Some(Assigned {
+                value,
+                source,
+                confidence: thresholds().arguments.only_of_format,
+                evidence,
+                bytes,
+            });
         }
     }
 }
@@ -148,12 +154,8 @@ fn format_of_file(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     let format = file_format(split_ending(path)?.1)?;
     let is_it = |choice: &&Value| choice.as_str().and_then(file_format) == Some(format);
     let value = field.choices.iter().find(is_it).filter(|it| field.default.as_ref() != Some(it))?.clone();
-    Some(Assigned {
-        value,
-        source: Source::Implied,
-        confidence: thresholds().arguments.file_ending,
-        evidence: Evidence::Shape,
-    })
+    let confidence = thresholds().arguments.file_ending;
+    Some(Assigned::unsaid(value, Source::Implied, confidence, Evidence::Shape))
 }
 
 /// What an earlier result has for a field that is needed.
@@ -164,7 +166,7 @@ fn earlier(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
             .filter(|found| found.fit >= thresholds().arguments.earlier)
     })?;
     let (value, confidence) = (found.value, found.fit);
-    Some(Assigned { value, source: Source::Earlier, confidence, evidence: Evidence::Marked })
+    Some(Assigned::unsaid(value, Source::Earlier, confidence, Evidence::Marked))
 }
 
 /// What the schema itself determines: the default of what is needed, or a value without a choice.
@@ -173,7 +175,7 @@ fn default(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     let only = field.choices.first().filter(|_| field.choices.len() == 1 && !field.is_list);
     let value = field.default.as_ref().or(only).filter(|it| !it.is_null())?;
     let value = Some(value).filter(|value| assignment.form.takes(field, value))?.clone();
-    Some(Assigned { value, source: Source::Default, confidence: 1.0, evidence: Evidence::Marked })
+    Some(Assigned::unsaid(value, Source::Default, 1.0, Evidence::Marked))
 }
 
 /// Gives a field that repeats another one the value of that.
@@ -184,7 +186,7 @@ fn repeat(assignment: &mut Assignment<'_>) {
         let assigned = assignment.values[own].clone();
         let given = assignment.sources.given.get(form.fields()[own].parameter()).cloned();
         let (source, evidence) = (Source::Implied, Evidence::Marked);
-        let given = given.map(|value| Assigned { value, source, confidence: 1.0, evidence });
+        let given = given.map(|value| Assigned::unsaid(value, source, 1.0, evidence));
         let repeated = assigned.or(given).filter(|it| form.takes(field, &it.value));
         assignment.values[at] = repeated.map(|it| Assigned { source, ..it });
     }

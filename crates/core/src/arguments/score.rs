@@ -1,15 +1,20 @@
 //! How likely each candidate of a field is, and how likely it is that the field is left out.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde_json::Value;
+use toolyard_encoder::FieldReading;
 
 use super::candidate::{Candidate, candidates};
+use super::equivalence::equivalent;
 use super::features::{Extractor, Features};
+use super::reading::{absence, belief};
 use super::request::ParsedRequest;
 use super::sources::Sources;
 use super::weights::FeatureWeights;
-use crate::form::Form;
+use crate::form::{Field, Form};
+use crate::thresholds::thresholds;
 
 /// What a field could be, for fitting weights: each value with its features.
 #[derive(Clone, Debug)]
@@ -44,6 +49,19 @@ pub fn field_features(
     all
 }
 
+/// Returns where a request says a value of a field, in bytes: every place at which it could be read.
+pub fn said_in(form: &Form, field: &Field, sources: &Sources<'_>, value: &Value) -> Vec<Range<usize>> {
+    let request = ParsedRequest::parse(sources.task, sources.now);
+    let found = candidates(form, field, &request).into_iter();
+    let mut places: Vec<Range<usize>> = found
+        .filter(|it| !it.bytes.is_empty() && equivalent(&it.value, value))
+        .map(|candidate| candidate.bytes)
+        .collect();
+    places.sort_by_key(|it| (it.start, it.end));
+    places.dedup();
+    places
+}
+
 /// One candidate of one field, with how likely it is.
 pub(super) struct Scored<'c> {
     pub(super) candidate: &'c Candidate,
@@ -66,14 +84,20 @@ impl<'c> Scores<'c> {
         extractor: &Extractor<'_>,
         candidates: &'c [Candidate],
         weights: &FeatureWeights,
+        reading: Option<&FieldReading>,
     ) -> Self {
         let mut features = Features { ids: Vec::new(), names: None };
         extractor.absent(&mut features);
-        let absent = f64::from(weights.sum(&features.ids));
+        // Rules and reader see much of the same, so that what both say is not twice as sure.
+        let temper = if reading.is_some() { thresholds().arguments.read_share } else { 1.0 };
+        let absent = temper * (f64::from(weights.sum(&features.ids)) + reading.map_or(0.0, absence));
+        let read = |candidate: &Candidate| {
+            reading.map_or(0.0, |it| belief(it, extractor.field, extractor.request, candidate))
+        };
         let scored = candidates.iter().map(|candidate| {
             features.ids.clear();
             extractor.present(candidate, &mut features);
-            (f64::from(weights.sum(&features.ids)), candidate)
+            (temper * (f64::from(weights.sum(&features.ids)) + read(candidate)), candidate)
         });
         let mut scored: Vec<(f64, &Candidate)> = scored.collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));

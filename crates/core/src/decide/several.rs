@@ -108,7 +108,14 @@ impl Decide<'_> {
         let form = self.world.catalog.form(choice.position);
         if clause.each.is_none() && arguments::may_list(&clause.words) {
             let given = self.given(form);
-            let sources = Sources { task: &clause.words, given: &given, earlier: &[], now: self.world.now };
+            let sources = Sources {
+                task: &clause.words,
+                given: &given,
+                named: None,
+                readings: None,
+                earlier: &[],
+                now: self.world.now,
+            };
             let filling = arguments::fill(form, &sources);
             clause.each = plan::repetition(form, knowledge.of(choice.position).effect, &sources, &filling);
         }
@@ -145,7 +152,14 @@ impl Decide<'_> {
             // What earlier steps give is known by now, so only what nobody has is looked for.
             let known = Filling { missing: gap.missing, ..fillings[gap.at].clone() };
             let (words, given) = (said(clause), self.given(form));
-            let sources = Sources { task: &words, given: &given, earlier: &[], now: self.world.now };
+            let sources = Sources {
+                task: &words,
+                given: &given,
+                named: None,
+                readings: None,
+                earlier: &[],
+                now: self.world.now,
+            };
             fillings[gap.at] = self.completed(gap.at, choice.position, (&sources, known))?;
         }
     }
@@ -173,7 +187,10 @@ impl Decide<'_> {
         let (tool, form) = (&self.world.catalog.tools()[position], self.world.catalog.form(position));
         let (words, given) = (said(clause), self.given(form));
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
-        plan::read(tool, form, clause, &Sources { task: &words, given: &given, earlier, now: self.world.now })
+        let now = self.world.now;
+        // The reader learnt from whole requests; of a step the rules know more.
+        let sources = Sources { task: &words, given: &given, named: None, readings: None, earlier, now };
+        plan::read(tool, form, clause, &sources)
     }
 
     /// Returns what the caller gave for a tool.

@@ -90,6 +90,7 @@ fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
         confidence: 0.5,
         plans: true,
         advises: advice.is_some(),
+        compares: false,
     };
     let given = given.as_object().cloned().unwrap();
     let mut decide = Decide::new(world, Goal::in_words(task, &given));
@@ -104,6 +105,7 @@ fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
                 decide.ranked(words, Arc::new(decision));
                 line
             }
+            Next::Compare(_) | Next::Read(_) => unreachable!("nothing compares meanings here"),
             Next::Consult(consult) => {
                 decide.advised(&consult, advice.cloned().unwrap());
                 format!("consult {}", catalog.tools()[consult.position].id)

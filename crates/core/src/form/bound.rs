@@ -24,7 +24,7 @@ static UPPER: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabular
 
 impl Bound {
     /// Returns the bound that a field of this name takes.
-    pub(super) fn of(name: &str, name_terms: &[String]) -> Option<Self> {
+    pub(crate) fn of(name: &str, name_terms: &[String]) -> Option<Self> {
         // Terms leave out small words such as `from`, which matter most here.
         let small: Vec<String> = words(name).map(str::to_lowercase).collect();
         let has = |bounds: &HashSet<String>| name_terms.iter().chain(&small).any(|it| bounds.contains(it));

@@ -57,6 +57,10 @@ fn sign_of(words: &[String]) -> Option<String> {
     if word(0) == "MERGE" && has("DELETE") {
         return Some("MERGE … DELETE".to_owned());
     }
+    // Graphs are matched first, and what was found is deleted.
+    if matches!(word(0), "MATCH" | "OPTIONAL" | "UNWIND" | "CALL") && has("DELETE") {
+        return Some("DELETE".to_owned());
+    }
     // Within a block or a common table expression, and where statements need nothing between them.
     let kinds = ["TABLE", "DATABASE", "SCHEMA", "VIEW", "INDEX", "COLUMN", "USER", "ROLE"];
     let nested = words.windows(2).find(|pair| match pair[0].as_str() {

@@ -154,6 +154,8 @@ fn c3_sql_is_read_by_its_words_and_not_by_its_strings() {
         "BEGIN; DELETE FROM t; COMMIT",
         "/*!50000 DROP TABLE t */",
         "CREATE OR REPLACE TABLE t AS SELECT 1",
+        "MATCH (n:Draft) DETACH DELETE n",
+        "OPTIONAL MATCH (a)-[r]->(b) DELETE r",
     ] {
         assert_eq!(query(text), Effect::Destroy, "{text}");
     }

@@ -88,6 +88,8 @@ pub(crate) struct Parameters {
     pub(crate) called: Vec<String>,
     /// Words of flags that do not tell what is switched.
     pub(crate) flags: Set,
+    /// They are filled in only where somebody says so in plain words.
+    pub(crate) guarded: Set,
     /// They take the lower end.
     pub(crate) low: Set,
     /// They take the upper end.

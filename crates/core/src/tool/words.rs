@@ -5,6 +5,11 @@ pub(crate) fn words(identifier: &str) -> impl Iterator<Item = &str> {
     identifier.split(|c: char| !c.is_alphanumeric()).flat_map(camel_words)
 }
 
+/// Returns identifiers in plain words, one after the other.
+pub(crate) fn in_words(path: &[impl AsRef<str>]) -> String {
+    path.iter().flat_map(|name| words(name.as_ref())).map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
 /// Splits one run of letters and digits where its case says that a word begins.
 pub(crate) fn camel_words(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = run;

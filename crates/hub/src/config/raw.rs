@@ -437,6 +437,9 @@ pub(super) struct RawPerformance {
 pub(super) struct RawServe {
     /// Which tools a client sees; "route" by default.
     pub(super) surface: Option<RawSurface>,
+    /// Who calls: `strong` models are asked for an action and its values, `small` ones to pass a person's words on as they
+    /// are; `strong` by default.
+    pub(super) callers: Option<RawCallers>,
     /// Views at `/mcp/<name>`, by name.
     pub(super) profiles: Option<BTreeMap<String, RawProfile>>,
     /// The address of the HTTP server; "127.0.0.1:8808" by default.
@@ -457,6 +460,16 @@ pub(super) struct RawServe {
     /// Bytes of a result that `smart_route` and `call_tool` return at once; 65536 by default.
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub(super) result_bytes: Option<usize>,
+}
+
+/// `strong`: models that say an action in a few words and hand over every value; `small`: models that pass a person's words
+/// on as they are.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Callers")]
+pub(super) enum RawCallers {
+    Strong,
+    Small,
 }
 
 /// `route`: one tool that takes plain words; `toolset`: a small set that fits the session;
@@ -483,6 +496,8 @@ pub(super) struct RawProfile {
     pub(super) surface: Option<RawSurface>,
     /// Only these servers; all by default.
     pub(super) servers: Option<Vec<String>>,
+    /// Who calls, where it differs from `callers` in `serve`.
+    pub(super) callers: Option<RawCallers>,
     /// The one server that is passed through unchanged.
     #[schemars(length(min = 1))]
     pub(super) transparent: Option<String>,

@@ -14,15 +14,15 @@ use super::check::shortened;
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
-    RawArguments, RawAudit, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance, RawPolicy,
-    RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills,
-    RawStance, RawStore, RawSurface, RawToolset, Tier,
+    RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance,
+    RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill,
+    RawSkills, RawStance, RawStore, RawSurface, RawToolset, Tier,
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Audit, Clarification, Config, Folders, LanguageModel, METADATA, Model, Off, Performance, Policy, Profile,
-    Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset,
-    WORKFLOWS, beside,
+    Audit, Callers, Clarification, Config, Folders, LanguageModel, METADATA, Model, Off, Performance, Policy,
+    Profile, Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface,
+    Toolset, WORKFLOWS, beside,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
@@ -335,9 +335,11 @@ impl<'n> Resolving<'_, 'n, '_> {
             let message = format!("`{http}` can be reached from other machines, so `serve` needs a `token`");
             self.report.add(http_at, message, Some(hint));
         }
+        let usual = raw.callers.map_or(standard.callers, callers);
         Serve {
             surface: raw.surface.map_or(standard.surface, surface),
-            profiles: self.profiles(raw.profiles.unwrap_or_default(), toolset),
+            callers: usual,
+            profiles: self.profiles(raw.profiles.unwrap_or_default(), (toolset, usual)),
             http,
             token: raw.token,
             allowed_hosts: raw.allowed_hosts.unwrap_or_default(),
@@ -361,7 +363,7 @@ impl<'n> Resolving<'_, 'n, '_> {
     fn profiles(
         &mut self,
         mut raw: BTreeMap<String, RawProfile>,
-        toolset: &Toolset,
+        usual: (&Toolset, Callers),
     ) -> BTreeMap<String, Profile> {
         let root = self.root;
         let written = root.member("serve").and_then(|it| it.node.member("profiles"));
@@ -374,7 +376,7 @@ impl<'n> Resolving<'_, 'n, '_> {
                 let message = format!("the profile `{name}` cannot be part of a URL");
                 self.report.add(member.key_at, message, Some(hint));
             }
-            let profile = raw.remove(name).and_then(|raw| self.profile(name, member, (raw, toolset)));
+            let profile = raw.remove(name).and_then(|raw| self.profile(name, member, (raw, usual)));
             profiles.extend(profile.map(|profile| (name.clone(), profile)));
         }
         profiles
@@ -384,11 +386,11 @@ impl<'n> Resolving<'_, 'n, '_> {
         &mut self,
         name: &str,
         member: &Member,
-        (raw, toolset): (RawProfile, &Toolset),
+        (raw, (toolset, usual)): (RawProfile, (&Toolset, Callers)),
     ) -> Option<Profile> {
         let at = |key: &str| member.node.member(key).map_or(member.key_at, |it| it.node.span.start);
         match (raw.transparent, raw.surface, raw.servers) {
-            (Some(server), None, None) if raw.toolset.is_none() => {
+            (Some(server), None, None) if raw.toolset.is_none() && raw.callers.is_none() => {
                 self.check_server(name, &server, at("transparent"));
                 Some(Profile::Transparent { server })
             }
@@ -406,7 +408,13 @@ impl<'n> Resolving<'_, 'n, '_> {
                 let model_at = at("toolset");
                 let own = raw.toolset.unwrap_or_default();
                 let toolset = toolset::resolve(own, toolset.clone(), model_at, self.report);
-                Some(Profile::Surface { surface: surface(named), servers, toolset: Box::new(toolset) })
+                let callers = raw.callers.map_or(usual, callers);
+                Some(Profile::Surface {
+                    surface: surface(named),
+                    servers,
+                    callers,
+                    toolset: Box::new(toolset),
+                })
             }
             (None, None, _) => {
                 let message = format!("the profile `{name}` has neither `surface` nor `transparent`");
@@ -511,6 +519,13 @@ fn ranking(raw: RawRanking) -> Ranking {
     match raw {
         RawRanking::Fitted => Ranking::Fitted,
         RawRanking::Seed => Ranking::Seed,
+    }
+}
+
+fn callers(raw: RawCallers) -> Callers {
+    match raw {
+        RawCallers::Strong => Callers::Strong,
+        RawCallers::Small => Callers::Small,
     }
 }
 

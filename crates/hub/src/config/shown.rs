@@ -110,6 +110,7 @@ impl fmt::Debug for Serve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Serve")
             .field("surface", &self.surface)
+            .field("callers", &self.callers)
             .field("profiles", &self.profiles)
             .field("http", &self.http)
             .field("token", &self.token.as_ref().map(|_| Hidden))

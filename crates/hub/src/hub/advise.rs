@@ -95,8 +95,9 @@ impl Adviser {
             let (name, value) = (name.clone(), value.clone());
             Argument { name, value, source: Source::Given, confidence: 1.0, evidence: Evidence::Marked }
         });
-        let sent = Filling { arguments: own.chain(found.iter().cloned()).collect(), missing: Vec::new() };
-        let (form, sources) = (Form::of(tool), Sources { task, given, earlier: &[], now: now() });
+        let sent = Filling { arguments: own.chain(found.iter().cloned()).collect(), ..Filling::default() };
+        let (form, sources) =
+            (Form::of(tool), Sources { task, given, named: None, readings: None, earlier: &[], now: now() });
         let consultation = Consultation::after(&form, &sources, &sent, refusal)?;
         let advice = self.consult(&consultation, tool).await;
         let amended = sent.clone().advised(&form, &advice);

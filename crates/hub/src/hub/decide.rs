@@ -29,7 +29,7 @@ pub struct Decided {
 impl Hub {
     /// Decides what a request becomes. `wanted` says whose it is and where its tools may come from; its task is that of
     /// `goal`.
-    pub async fn decide(&self, snapshot: &Snapshot, wanted: &Wanted<'_>, goal: Goal<'_>) -> Decided {
+    pub async fn decide(&self, snapshot: &Arc<Snapshot>, wanted: &Wanted<'_>, goal: Goal<'_>) -> Decided {
         let (config, mut adviser) = (self.config(), self.adviser());
         let is_shown =
             |server: &str| wanted.servers.is_empty() || wanted.servers.iter().any(|it| it == server);
@@ -51,6 +51,7 @@ impl Hub {
             confidence: routing.confidence_threshold,
             plans: routing.enable_multi_tool,
             advises: adviser.is_some(),
+            compares: routing.semantic_search.enabled,
         };
         let mut decide = Decide::new(world, goal);
         let conclusion = loop {
@@ -58,6 +59,14 @@ impl Hub {
                 (Next::Rank(words), _) => {
                     let decision = self.rank(snapshot, &Wanted { task: &words, ..*wanted }).await;
                     decide.ranked(words, decision);
+                }
+                (Next::Compare(comparison), _) => {
+                    let nearness = self.meanings.compare(&comparison).await;
+                    decide.compared(comparison.position, nearness.unwrap_or_default());
+                }
+                (Next::Read(wanted), _) => {
+                    let readings = self.meanings.read_arguments(snapshot, &wanted).await;
+                    decide.read(wanted, readings);
                 }
                 (Next::Consult(consult), Some(adviser)) => {
                     let advice = adviser.advise(&snapshot.catalog, &consult).await;

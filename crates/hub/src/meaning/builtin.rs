@@ -1,4 +1,4 @@
-//! The encoder inside the program, and the vectors that come with it.
+//! The encoder and the argument reader inside the program, and the vectors that come with it.
 //!
 //! Both are parts of the program's file. The system reads them from there when they are touched, so they cost
 //! no memory before. A build for debugging reads them from the folder `models` instead.
@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use toolyard_encoder::{Encoder, Packed, Title};
+use toolyard_core::arguments::{Form, ReadField, read_fields};
+use toolyard_encoder::{Encoder, FieldReading, Packed, Reader, ReaderInput, Title};
 
 use super::key::TextKey;
 
@@ -63,6 +64,34 @@ pub(super) fn inside() -> Option<&'static Inside> {
         Some(Inside { title: Title::read(bytes).ok()?, bytes, encoder: OnceLock::new() })
     };
     INSIDE.get_or_init(read).as_ref()
+}
+
+/// The argument reader inside the program, beside the encoder whose words it takes.
+#[derive(Debug)]
+pub struct ArgumentReader {
+    encoder: &'static Encoder,
+    reader: Reader,
+}
+
+impl ArgumentReader {
+    /// Returns the reader inside the program, opened on first use; `None` where it was built without one.
+    pub fn builtin() -> Option<&'static Self> {
+        static BYTES: OnceLock<Option<Cow<'static, [u8]>>> = OnceLock::new();
+        static READER: OnceLock<Option<ArgumentReader>> = OnceLock::new();
+        let open = || {
+            let bytes: &'static [u8] = BYTES.get_or_init(|| files::READER.bytes()).as_deref()?;
+            let encoder = inside()?.encoder();
+            Some(Self { encoder, reader: Reader::open(bytes, encoder).ok()? })
+        };
+        READER.get_or_init(open).as_ref()
+    }
+
+    /// Reads a request beside a tool, and says of each of its fields what the request gives.
+    pub fn read(&self, request: &str, (tool, about): (&str, &str), form: &Form) -> Vec<FieldReading> {
+        let fields = read_fields(form);
+        let parameters: Vec<_> = fields.iter().map(ReadField::text).collect();
+        self.reader.read(self.encoder, &ReaderInput { request, tool, about, parameters: &parameters })
+    }
 }
 
 /// Returns the vectors of the metadata library, where they come from the encoder with this key.

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use toolyard_encoder::{Encoder, Packed};
+use toolyard_encoder::{Embedding, Encoder, Packed};
 
+use super::cache::EmbeddingCache;
 use super::endpoint::{Endpoint, PATIENCE};
 use super::error::Error;
+use super::key::TextKey;
 use super::model::Embedder;
 
 /// How much of the machine computing may take.
@@ -47,6 +49,22 @@ pub fn compute(
     };
     on_cores(encoder, texts, effort, goes_on, take);
     Ok(())
+}
+
+/// Returns the vectors of texts, and keeps those that had to be computed.
+pub(super) fn known(encoder: &Encoder, cache: &EmbeddingCache, texts: &[&String]) -> Vec<Embedding> {
+    let keys: Vec<TextKey> = texts.iter().map(|text| TextKey::of(text)).collect();
+    let mut fresh: Vec<(TextKey, Packed)> = Vec::new();
+    let vectors = cache.find(&keys).into_iter().enumerate().map(|(at, known)| {
+        known.unwrap_or_else(|| {
+            let vector = encoder.encode(texts[at]).pack();
+            fresh.push((keys[at], vector.clone()));
+            vector
+        })
+    });
+    let vectors = vectors.map(|it| it.unpack()).collect();
+    cache.keep(&fresh);
+    vectors
 }
 
 /// Cores that reading for one request may take.

@@ -5,6 +5,7 @@
 mod answers;
 mod confirm;
 mod definition;
+mod draft;
 mod form;
 mod input;
 mod pending;
@@ -42,8 +43,8 @@ use reply::{Reply, shortened};
 
 /// How long after a new configuration a call still waits for servers that were never reached.
 const FIRST_CALL: Duration = Duration::from_secs(2);
-/// Bytes of the arguments that words became, beside a result.
-const MOST_SAID: usize = 160;
+/// Bytes of the arguments of a call that ran, beside its result.
+const MOST_SAID: usize = 300;
 /// Servers that are named in one line.
 const MOST_SERVERS: usize = 12;
 
@@ -139,6 +140,13 @@ struct RouteCall {
     has_asked: bool,
 }
 
+/// Whether a call is surely what was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sureness {
+    Sure,
+    Unsure,
+}
+
 /// A call of the tool that is meant.
 struct Chosen {
     position: usize,
@@ -164,8 +172,7 @@ impl RouteCall {
             (Some(question), _) => match self.follow(&question) {
                 Follow::Tool(position) => {
                     let others = self.positions(&question.offered);
-                    self.input.arguments = merged(question.arguments, self.input.arguments.take());
-                    self.task = question.task;
+                    self.take_up(question, position);
                     return self.choose(position, others).await;
                 }
                 Follow::Values(position) => {
@@ -209,7 +216,8 @@ impl RouteCall {
             return self.failed(&format!("server `{server}` cannot be reached: {why}"), 0.0, &others);
         }
         match conclusion {
-            Conclusion::Call(draft) | Conclusion::Draft(draft) => self.act(draft).await,
+            Conclusion::Call(draft) => self.act(draft, Sureness::Sure).await,
+            Conclusion::Draft(draft) => self.act(draft, Sureness::Unsure).await,
             Conclusion::Plan(prospect) => self.planned(prospect).await,
             Conclusion::Incomplete(lack) => self.lacking(&lack),
             Conclusion::Ask(question) => self.ask(question).await,
@@ -219,11 +227,10 @@ impl RouteCall {
 
     /// Goes on with a tool that somebody chose.
     async fn choose(&mut self, position: usize, others: Vec<usize>) -> Box<RawValue> {
+        let others = others.into_iter().filter(|other| *other != position).collect();
         match self.decide(Some(position)).await {
-            Conclusion::Call(mut draft) | Conclusion::Draft(mut draft) => {
-                draft.others = others.into_iter().filter(|other| *other != position).collect();
-                self.act(draft).await
-            }
+            Conclusion::Call(draft) => self.act(Draft { others, ..draft }, Sureness::Sure).await,
+            Conclusion::Draft(draft) => self.act(Draft { others, ..draft }, Sureness::Unsure).await,
             Conclusion::Plan(_) | Conclusion::Incomplete(_) | Conclusion::Ask(_) | Conclusion::Decline(_) => {
                 unreachable!("a chosen tool is drafted")
             }
@@ -236,7 +243,9 @@ impl RouteCall {
         let given: Map<String, Value> = given.unwrap_or_default();
         let previous = self.previous();
         let splitting = self.input.splitting;
-        let asked = Goal { task: &self.task, tool, given: &given, previous: previous.as_ref(), splitting };
+        let (values, previous) = (self.input.values.as_ref(), previous.as_ref());
+        let message = self.input.message.as_deref();
+        let asked = Goal { task: &self.task, tool, given: &given, values, message, previous, splitting };
         let Decided { conclusion, adviser } =
             self.reception.hub.decide(&self.snapshot, &self.wanted(), asked).await;
         self.adviser = adviser;
@@ -304,7 +313,7 @@ impl RouteCall {
     }
 
     /// Does what is meant, unless something is missing or has to be confirmed first.
-    async fn act(&mut self, draft: Draft) -> Box<RawValue> {
+    async fn act(&mut self, draft: Draft, sureness: Sureness) -> Box<RawValue> {
         let Draft { position, confidence, settled, others, .. } = draft;
         let arguments = self.input.arguments.clone();
         let mut chosen = Chosen { position, confidence, arguments, others };
@@ -313,10 +322,14 @@ impl RouteCall {
         if self.input.mode != Mode::Run {
             return self.forecast(&chosen);
         }
-        if !self.settled.missing.is_empty() {
-            return self.complete(chosen).await;
+        match sureness {
+            Sureness::Sure => self.go(chosen).await,
+            // A person is shown a form; whoever speaks for one finishes the draft.
+            Sureness::Unsure if self.input.values.is_none() && !self.settled.missing.is_empty() => {
+                self.complete(chosen).await
+            }
+            Sureness::Unsure => self.drafted(chosen),
         }
-        self.go(chosen).await
     }
 
     /// Makes a call that has all its arguments, unless it has to be confirmed first.
@@ -435,9 +448,9 @@ impl RouteCall {
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
         reply.set("needsClarification", &false);
         let arguments = input::or_empty(chosen.arguments.clone());
-        let with = match self.settled.found.is_empty() {
-            true => String::new(),
-            false => format!(" with {}", shortened(arguments.get(), MOST_SAID)),
+        let with = match arguments.get() {
+            "{}" => String::new(),
+            arguments => format!(" with {}", shortened(arguments, MOST_SAID)),
         };
         reply.say(&format!("[{}, confidence {:.2}]{with}", tool.id.as_str(), chosen.confidence));
         if let Some(hint) = unused(tool, chosen) {

@@ -51,7 +51,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
         }
         Surface::Route | Surface::Auto => {
             let is_compact = hub.config().serve.compact;
-            vec![route::definition(if is_compact { route::Length::Compact } else { route::Length::Full })]
+            let length = if is_compact { route::Length::Compact } else { route::Length::Full };
+            vec![route::definition(length, request.view.callers())]
         }
         Surface::Search => SEARCH_TOOLS.iter().map(|name| search_tool(name, None)).collect(),
         Surface::Toolset => toolset::list(request).await,
@@ -307,7 +308,7 @@ pub(crate) fn search_result(
     let server = arguments.text("server");
     let mut text = String::new();
     for tool in found {
-        let _ = writeln!(text, "{}", one_line(tool));
+        let _ = writeln!(text, "{}", one_line(snapshot, tool));
     }
     if found.is_empty() {
         text = match &server {
@@ -352,13 +353,10 @@ fn servers(request: &Request, snapshot: &Snapshot) -> String {
     names.map(|(name, tools)| format!("{name} ({tools})")).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes a tool as one line: its name, the parameters that matter, what it does.
-pub(crate) fn one_line(tool: &Tool) -> String {
-    let required =
-        tool.parameters.iter().filter(|parameter| parameter.required).map(|parameter| parameter.name.clone());
-    let optional = tool.parameters.iter().filter(|parameter| !parameter.required);
-    let optional = optional.take(4).map(|parameter| format!("{}?", parameter.name));
-    let parameters: Vec<String> = required.chain(optional).take(8).collect();
+/// Writes a tool as one line: its name, what it takes, what it does.
+pub(crate) fn one_line(snapshot: &Snapshot, tool: &Tool) -> String {
+    let position = snapshot.catalog.position(tool.id.as_str());
+    let takes = position.map(|it| snapshot.catalog.form(it).signature(&[])).unwrap_or_default();
     let description = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = description.split_inclusive(". ").next().unwrap_or_default().trim();
     let short: String = if sentence.chars().count() > LINE_CHARS {
@@ -366,7 +364,7 @@ pub(crate) fn one_line(tool: &Tool) -> String {
     } else {
         sentence.to_owned()
     };
-    format!("{}({}) - {short}", tool.id.as_str(), parameters.join(", "))
+    format!("{}{takes} - {short}", tool.id.as_str())
 }
 
 fn describe(request: &Request, snapshot: &Snapshot, arguments: &Fields) -> Box<RawValue> {

@@ -19,6 +19,7 @@ use super::answer::Request;
 use super::route::{self, Length};
 use super::{View, era, learning, tools};
 use crate::caller::{Answer, Era};
+use crate::config::Callers;
 use crate::hub::{OWN_TOOLS, Supply, confirmation, failed_call};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
@@ -178,12 +179,12 @@ pub(crate) async fn call(request: Request, name: &str) -> Answer {
     }
 }
 
-/// Returns the definitions of the hub's own tools. They are the same for everybody.
-fn own_definition(name: &str, length: Length) -> Box<RawValue> {
+/// Returns the definitions of the hub's own tools. They are the same for everybody who sees the same view.
+fn own_definition(name: &str, length: Length, callers: Callers) -> Box<RawValue> {
     let session =
         json!({ "type": "string", "description": "The session of an earlier answer, where one was given" });
     if name == route::NAME {
-        return route::definition(length);
+        return route::definition(length, callers);
     }
     if name == ACTIVATE {
         return raw(&json!({
@@ -231,7 +232,9 @@ fn definitions(
                 Some(tool) => {
                     RawValue::from_string(described(request, (snapshot, supply), tool, length)).ok()?
                 }
-                None => OWN_TOOLS.contains(&&**name).then(|| own_definition(name, length))?,
+                None => OWN_TOOLS
+                    .contains(&&**name)
+                    .then(|| own_definition(name, length, request.view.callers()))?,
             };
             Some((Arc::clone(name), definition))
         };
@@ -300,7 +303,7 @@ fn activate(
     let mut text = format!("## {name} - Full Instructions\n\n{}", skill.instructions);
     if !usable.is_empty() {
         text += "\n\nTools of this skill:";
-        usable.iter().for_each(|tool| text += &format!("\n{}", tools::one_line(tool)));
+        usable.iter().for_each(|tool| text += &format!("\n{}", tools::one_line(snapshot, tool)));
         text += &format!("\n{}", how_to_call(request, (snapshot, supply), &names, &conversation));
     }
     text += &format!("\n{}", activation.reasoning);

@@ -4,7 +4,7 @@ use super::super::candidate::{Origin, Similarity};
 use super::super::request::{ParsedRequest, Role, Stance};
 use crate::form::{Field, Format, Kind};
 
-pub(super) fn kind(field: &Field) -> &'static str {
+pub(in crate::arguments) fn kind(field: &Field) -> &'static str {
     if !field.choices.is_empty() {
         return if field.is_list { "choices" } else { "choice" };
     }
@@ -74,7 +74,7 @@ pub(super) fn distance(tokens: usize) -> &'static str {
     ["0", "1", "2", "3", "4"].get(tokens).copied().unwrap_or("far")
 }
 
-pub(super) fn few(count: usize) -> &'static str {
+pub(in crate::arguments) fn few(count: usize) -> &'static str {
     match count {
         0 => "0",
         1 => "1",

@@ -89,7 +89,7 @@ impl Extractor<'_> {
 }
 
 /// What a text looks like.
-fn shape(text: &str) -> &'static str {
+pub(in crate::arguments) fn shape(text: &str) -> &'static str {
     let is_single = !text.contains(char::is_whitespace);
     let has = |is_so: fn(char) -> bool| text.chars().any(is_so);
     let digits = has(|c| c.is_ascii_digit());

@@ -16,7 +16,7 @@ use crate::serve::tools::one_line;
 use crate::upstream::State;
 
 /// A tool that is meant, with the arguments it has and the names of those it has not.
-type Open<'a> = (&'a str, Option<Box<RawValue>>, Vec<String>);
+pub(super) type Open<'a> = (&'a str, Option<Box<RawValue>>, Vec<String>);
 
 impl RouteCall {
     /// Reads an answer to a question that was put before.
@@ -29,8 +29,8 @@ impl RouteCall {
         }
         match (pick(&self.input.task, &self.tools(&offered)), chosen) {
             (Pick::Tool(at), _) => Follow::Tool(offered[at]),
-            // The tool was clear and its arguments are here now.
-            (_, Some(chosen)) if self.input.arguments.is_some() => Follow::Tool(chosen),
+            // The tool was clear and its arguments are here now, or are right as they were shown.
+            (_, Some(chosen)) if self.finishes() => Follow::Tool(chosen),
             (Pick::Neither, _) => Follow::Neither,
             // Only values were asked for, so words are values.
             (Pick::Words, Some(chosen))
@@ -73,39 +73,8 @@ impl RouteCall {
         self.close(reply)
     }
 
-    /// Answers with the schema of a tool whose arguments are missing, and a handle for the answer.
-    pub(super) fn incomplete(&self, chosen: Chosen) -> Box<RawValue> {
-        let tool = &self.snapshot.catalog.tools()[chosen.position];
-        let id = tool.id.as_str();
-        let text = values::question(tool, &self.settled);
-        let offered: Vec<usize> = chosen.others.iter().copied().take(self.shown()).collect();
-        let missing = self.missing_names();
-        let mut reply = Reply::new(&[], chosen.confidence);
-        reply.alternatives(self.tools(&offered));
-        reply.set("needsClarification", &true);
-        reply.set("clarificationQuestion", &text);
-        reply.set("tool", &id);
-        reply.set("missing", &missing);
-        if let Some(known) = &chosen.arguments {
-            reply.set("arguments", known);
-        }
-        if self.input.explains && !self.settled.found.is_empty() {
-            reply.set("argumentSources", &self.sources());
-        }
-        reply.set("inputSchema", &reply::schema(tool));
-        let names = missing.iter().map(|&name| name.to_owned()).collect();
-        let handle = self.put(&self.task, &offered, Some((id, chosen.arguments, names)));
-        reply.set("session", &handle);
-        reply.say(&format!("{text} {}", one_line(tool)));
-        reply.say(&format!("Input schema: {}", reply::schema(tool).get()));
-        reply.say(&format!(
-            "Call smart_route with the same task and context {{\"session\": \"{handle}\", \"arguments\": {{…}}}}, or {id} itself."
-        ));
-        self.close(reply)
-    }
-
     /// Keeps a question until it is answered; returns its handle.
-    fn put(&self, task: &str, offered: &[usize], chosen: Option<Open<'_>>) -> String {
+    pub(super) fn put(&self, task: &str, offered: &[usize], chosen: Option<Open<'_>>) -> String {
         let (chosen, arguments, missing) = chosen
             .map_or_else(Default::default, |(id, arguments, missing)| {
                 (Some(id.to_owned()), arguments, missing)
@@ -118,6 +87,7 @@ impl RouteCall {
             offered,
             chosen,
             arguments,
+            values: self.input.values.clone(),
             missing,
         };
         self.reception.pending.put(self.input.session.as_deref(), question, |handle| self.is_ours(handle))
@@ -188,7 +158,7 @@ impl RouteCall {
         reply.alternatives(shown.iter().map(|it| tool(it.position)));
         reply.set("needsClarification", &false);
         reply.set("candidates", &entries);
-        let lines: Vec<String> = shown.iter().map(|it| one_line(tool(it.position))).collect();
+        let lines: Vec<String> = shown.iter().map(|it| one_line(&self.snapshot, tool(it.position))).collect();
         reply.say(if lines.is_empty() { "No tool fits." } else { "Nothing was run. Candidates:" });
         lines.iter().for_each(|line| reply.say(line));
         self.close(reply)

@@ -54,6 +54,7 @@ impl RouteCall {
             offered: Vec::new(),
             chosen: Some(tool.id.as_str().to_owned()),
             arguments: Some(arguments.to_owned()),
+            values: None,
             missing: Vec::new(),
         };
         self.reception.pending.put(Some(&handle), question, |_| true)

@@ -3,6 +3,7 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::config::Callers;
 use crate::jsonrpc::raw;
 
 /// The one tool of the surface `route`.
@@ -22,10 +23,10 @@ pub(crate) enum Length {
 
 /// Returns the definition. There are no annotations because what the protocol assumes without them is
 /// true: it may write, destroy and reach beyond the hub.
-pub(crate) fn definition(length: Length) -> Box<RawValue> {
+pub(crate) fn definition(length: Length, callers: Callers) -> Box<RawValue> {
     let (text, number, flag) =
         (json!({"type": "string"}), json!({"type": "number"}), json!({"type": "boolean"}));
-    let object = json!({"type": "object"});
+    let (object, array) = (json!({"type": "object"}), json!({"type": "array"}));
     // Clients that load tools only when they are searched for must always have the one that finds the others.
     let meta = json!({"anthropic/alwaysLoad": true});
     let context = json!({
@@ -43,6 +44,8 @@ pub(crate) fn definition(length: Length) -> Box<RawValue> {
                 "type": "object",
                 "properties": {
                     "task": text,
+                    "values": object,
+                    "message": text,
                     "context": {"type": "object", "properties": context},
                     "options": {"type": "object", "properties": options},
                 },
@@ -59,13 +62,26 @@ pub(crate) fn definition(length: Length) -> Box<RawValue> {
         "dryRun": flag,
         "explain": flag,
     });
+    let (task, values) = match callers {
+        Callers::Strong => (
+            "One action in a few plain words",
+            described(
+                "object",
+                "Every concrete value (ids, names, paths, texts, numbers, dates, options), each under a short \
+                 name of your choice",
+            ),
+        ),
+        Callers::Small => ("The person's message, copied word for word", object.clone()),
+    };
     raw(&json!({
         "name": NAME,
         "description": DESCRIPTION,
         "inputSchema": {
             "type": "object",
             "properties": {
-                "task": described("string", "Natural language description of what you want to do"),
+                "task": described("string", task),
+                "values": values,
+                "message": text,
                 "context": {
                     "type": "object",
                     "description": "Optional context (previous results, preferences, etc.)",
@@ -78,12 +94,8 @@ pub(crate) fn definition(length: Length) -> Box<RawValue> {
         "outputSchema": {
             "type": "object",
             "properties": {
-                "result": described("object", "Result from executed tool(s)"),
-                "executedTools": described("array", "List of tools that were executed"),
-                "confidence": described("number", "Confidence score (0-1) for the routing decision"),
-                "alternatives": described("array", "Alternative tools that could have been used"),
-                "needsClarification": described("boolean", "Whether user clarification is needed"),
-                "clarificationQuestion": described("string", "Question to ask user for clarification"),
+                "result": object, "executedTools": array, "confidence": number, "alternatives": array,
+                "needsClarification": flag, "clarificationQuestion": text, "draft": object, "session": text,
             },
         },
         "_meta": meta,
@@ -95,14 +107,17 @@ mod tests {
     use super::*;
 
     /// Tokens as the budgets count them.
-    fn tokens(length: Length) -> usize {
-        raw(&json!({"tools": [definition(length)]})).get().len().div_ceil(4)
+    fn tokens(length: Length, callers: Callers) -> usize {
+        raw(&json!({"tools": [definition(length, callers)]})).get().len().div_ceil(4)
     }
 
     #[test]
     fn r1_the_listing_is_small() {
         assert!(NAME.len() + DESCRIPTION.len() < 200);
-        assert!(tokens(Length::Full) <= 420, "{}", tokens(Length::Full));
-        assert!(tokens(Length::Compact) <= 250, "{}", tokens(Length::Compact));
+        for callers in [Callers::Strong, Callers::Small] {
+            let tokens = |length| tokens(length, callers);
+            assert!(tokens(Length::Full) <= 420, "{}", tokens(Length::Full));
+            assert!(tokens(Length::Compact) <= 250, "{}", tokens(Length::Compact));
+        }
     }
 }

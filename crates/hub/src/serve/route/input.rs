@@ -1,7 +1,7 @@
 //! What a caller of `smart_route` says, read with patience: models write objects as text and numbers as words.
 
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use toolyard_core::hazard::repeated_key;
 use toolyard_core::plan::Splitting;
 
@@ -20,6 +20,10 @@ pub(super) struct Input {
     pub(super) server: Option<String>,
     /// How readily the task is taken apart; `None` where it is one step, however it reads.
     pub(super) splitting: Option<Splitting>,
+    /// The words of the person whom the caller speaks for.
+    pub(super) message: Option<String>,
+    /// Values under names of the caller's own, where it says that these are all.
+    pub(super) values: Option<Map<String, Value>>,
     /// Values that the caller already knows.
     pub(super) arguments: Option<Box<RawValue>>,
     /// Why the arguments cannot be used, when they cannot.
@@ -76,16 +80,20 @@ impl Input {
             (None, None) => Some(Splitting::Careful),
         };
         let most = options.read::<f64>("maxResults").map(|most| (most.max(1.0) as usize).min(MOST_RESULTS));
+        let values = named_values(arguments);
         let (known, wrong_arguments) = match (known_arguments(&context), context.repeated_key()) {
             (Ok(_), Some(key)) => (None, Some(said_twice(&key))),
             (Ok(known), None) => (known, None),
             (Err(why), _) => (None, Some(why)),
         };
+        let wrong_arguments = wrong_arguments.or(values.as_ref().err().cloned());
         Self {
             task: text(arguments, "task").unwrap_or_default(),
             previous_result: some(text(&context, "previousResult")),
             server: some(text(&context, "serverPreference")),
             splitting,
+            message: some(text(arguments, "message")),
+            values: values.unwrap_or_default(),
             arguments: known,
             wrong_arguments,
             session: some(text(&context, "session")),
@@ -107,6 +115,21 @@ fn object(fields: &Fields, key: &str) -> Fields {
         Some(_) => fields.object(key),
         None => Fields::default(),
     }
+}
+
+/// Reads the values that a caller names; an object, or the text of one.
+fn named_values(arguments: &Fields) -> Result<Option<Map<String, Value>>, String> {
+    let Some(given) = arguments.get("values").filter(|given| given.get() != "null") else { return Ok(None) };
+    let text = serde_json::from_str::<String>(given.get()).ok();
+    let text = text.as_deref().unwrap_or(given.get()).trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if let Some(key) = repeated_key(text) {
+        return Err(said_twice(&key));
+    }
+    let wrong = |_| "`values` must be an object, e.g. {\"file\": \"a.txt\", \"lines\": 20}".to_owned();
+    serde_json::from_str(text).map(Some).map_err(wrong)
 }
 
 fn known_arguments(context: &Fields) -> Result<Option<Box<RawValue>>, String> {

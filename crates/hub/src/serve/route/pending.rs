@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// How long a question may wait.
 const PATIENCE: Duration = Duration::from_secs(1800);
@@ -31,6 +32,8 @@ pub(super) struct Question {
     /// The tool that is meant, when only its arguments are missing.
     pub(super) chosen: Option<String>,
     pub(super) arguments: Option<Box<RawValue>>,
+    /// The values that the caller named.
+    pub(super) values: Option<Map<String, Value>>,
     /// The names of the values that were asked for.
     pub(super) missing: Vec<String>,
 }
@@ -90,6 +93,7 @@ mod tests {
 
     fn question(principal: &str) -> Question {
         Question {
+            values: None,
             principal: principal.to_owned(),
             task: "t".to_owned(),
             offered: Vec::new(),

@@ -45,11 +45,11 @@ impl RouteCall {
     pub(super) async fn complete(&mut self, mut chosen: Chosen) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let Some(schema) = form::values(&self.settled.missing, &self.settled.guesses) else {
-            return self.incomplete(chosen);
+            return self.drafted(chosen);
         };
         let Answered::With(content) = form::put(&self.caller, &question(tool, &self.settled), &schema).await
         else {
-            return self.incomplete(chosen);
+            return self.drafted(chosen);
         };
         let mut whole = Fields::parse(chosen.arguments.as_deref()).unwrap_or_default();
         for missing in &self.settled.missing {
@@ -61,7 +61,7 @@ impl RouteCall {
         let is_whole = self.settled.missing.iter().all(|it| whole.get(&it.name).is_some());
         let arguments: Map<String, Value> = serde_json::from_str(raw(&whole).get()).unwrap_or_default();
         if !is_whole || !self.snapshot.catalog.form(chosen.position).admits(&arguments) {
-            return self.incomplete(chosen);
+            return self.drafted(chosen);
         }
         self.go(chosen).await
     }

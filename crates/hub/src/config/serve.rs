@@ -1,0 +1,78 @@
+//! How clients reach the hub, and what they see.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::{Surface, Toolset};
+
+/// Who calls `smart_route`, which decides what its definition asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// Models that say an action in a few words and hand over every value.
+    Strong,
+    /// Small models, which pass a person's words on as they are.
+    Small,
+}
+
+/// A named view of the hub at `/mcp/<profile>`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Profile {
+    /// A surface over some or all servers.
+    Surface {
+        /// Which tools are listed.
+        surface: Surface,
+        /// Only these servers; all when empty.
+        servers: Vec<String>,
+        /// Who calls.
+        callers: Callers,
+        /// What conversations are given, on the surface `toolset`.
+        toolset: Box<Toolset>,
+    },
+    /// One upstream passed through unchanged, without prefix.
+    Transparent {
+        /// The upstream.
+        server: String,
+    },
+}
+
+/// How clients reach the hub.
+#[derive(Clone, PartialEq)]
+pub struct Serve {
+    /// What is listed at `/mcp` and over stdio.
+    pub surface: Surface,
+    /// Who calls.
+    pub callers: Callers,
+    /// Views at `/mcp/<name>`.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Where the HTTP server listens.
+    pub http: SocketAddr,
+    /// The bearer token that HTTP clients must show; required unless bound to loopback.
+    pub token: Option<String>,
+    /// Further values of Host and Origin that are accepted, besides loopback.
+    pub allowed_hosts: Vec<String>,
+    /// Bytes of one request body.
+    pub body_bytes: usize,
+    /// Requests in flight before new ones are shed with 503.
+    pub concurrency: usize,
+    /// Shorter schemas and texts in `tools/list`.
+    pub compact: bool,
+    /// Bytes of a result that `smart_route` and `call_tool` return at once.
+    pub result_bytes: usize,
+}
+
+impl Default for Serve {
+    fn default() -> Self {
+        Self {
+            surface: Surface::Route,
+            callers: Callers::Strong,
+            profiles: BTreeMap::new(),
+            http: SocketAddr::from((Ipv4Addr::LOCALHOST, 8808)),
+            token: None,
+            allowed_hosts: Vec::new(),
+            body_bytes: 4 * 1024 * 1024,
+            concurrency: 256,
+            compact: false,
+            result_bytes: 64 * 1024,
+        }
+    }
+}

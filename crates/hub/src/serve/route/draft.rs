@@ -1,0 +1,113 @@
+//! A call that is handed back to be finished: what was understood, what is unsure, and what the tool takes.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use toolyard_core::arguments::Argument;
+use toolyard_core::task::agrees;
+
+use super::pending::Question;
+use super::reply::{Reply, shortened};
+use super::{Chosen, RouteCall, merged};
+use crate::jsonrpc::{Fields, raw};
+
+/// Says that a draft is right as it is.
+const GO: &str = "run it";
+/// Bytes of the values of a draft that are said; programs get them whole.
+const MOST_SAID: usize = 300;
+
+impl RouteCall {
+    /// Answers with a call that is not sure, or lacks values, so that one more call can finish it.
+    pub(super) fn drafted(&self, mut chosen: Chosen) -> Box<RawValue> {
+        let tool = &self.snapshot.catalog.tools()[chosen.position];
+        let id = tool.id.as_str();
+        chosen.put(&self.settled.guesses);
+        let values: Map<String, Value> = chosen
+            .arguments
+            .as_deref()
+            .and_then(|it| serde_json::from_str(it.get()).ok())
+            .unwrap_or_default();
+        let missing: Vec<&str> =
+            self.missing_names().into_iter().filter(|name| !values.contains_key(*name)).collect();
+        let unsure: Vec<&str> = self.unsure().collect();
+        let wanted: Vec<&str> = values.keys().map(String::as_str).collect();
+        let signature = format!("{id}{}", self.snapshot.catalog.form(chosen.position).signature(&wanted));
+        let offered: Vec<usize> = chosen.others.iter().copied().take(self.shown()).collect();
+        let names = missing.iter().map(|name| (*name).to_owned()).collect();
+        let handle = self.put(&self.task, &offered, Some((id, chosen.arguments.clone(), names)));
+        let unused = &self.settled.unused;
+        let mut reply = Reply::new(&[], chosen.confidence);
+        reply.alternatives(self.tools(&offered));
+        reply.set("needsClarification", &false);
+        reply.set(
+            "draft",
+            &json!({
+                "tool": id, "signature": signature, "values": values, "unsure": unsure, "unused": unused,
+                "missing": missing,
+            }),
+        );
+        reply.set("session", &handle);
+        reply.say(&format!("Draft, not run: {signature}"));
+        let mut said = format!("values {}", shortened(&Value::Object(values.clone()).to_string(), MOST_SAID));
+        for (what, names) in [
+            ("missing", missing),
+            ("unsure", unsure),
+            ("unused", unused.iter().map(String::as_str).collect()),
+        ] {
+            if !names.is_empty() {
+                said += &format!("; {what}: {}", names.join(", "));
+            }
+        }
+        reply.say(&said);
+        reply.say(&format!(
+            "Finish it: smart_route {{\"task\": \"{GO}\", \"context\": {{\"session\": \"{handle}\"}}, \"values\": {{…}}}}"
+        ));
+        self.close(reply)
+    }
+
+    /// Returns the names of the values that are not sure.
+    fn unsure(&self) -> impl Iterator<Item = &str> {
+        let is_doubtful = |it: &&Argument| it.is_doubtful() || !it.is_certain();
+        let found = self.settled.found.iter().filter(is_doubtful);
+        found.chain(&self.settled.guesses).map(|it| it.name.as_str())
+    }
+
+    /// Whether this call finishes a draft: it gives values, or says that the draft is right.
+    pub(super) fn finishes(&self) -> bool {
+        let said = self.input.task.trim();
+        self.input.arguments.is_some()
+            || self.input.values.is_some()
+            || said.eq_ignore_ascii_case(GO)
+            || agrees(said)
+    }
+
+    /// Takes up a tool that was offered or drafted, with what is known for it.
+    pub(super) fn take_up(&mut self, question: Question, position: usize) {
+        let id = self.snapshot.catalog.tools()[position].id.as_str();
+        let given = self.input.arguments.take();
+        if question.chosen.as_deref() != Some(id) {
+            // The values of another tool have other names here.
+            let values = self.input.values.take();
+            self.input.values = match (question.values, values) {
+                (Some(known), Some(values)) => Some(known.into_iter().chain(values).collect()),
+                (known, values) => known.or(values),
+            };
+            let is_unnamed = self.input.values.is_none();
+            self.input.arguments = merged(question.arguments.filter(|_| is_unnamed), given);
+            self.task = question.task;
+            return;
+        }
+        let form = self.snapshot.catalog.form(position);
+        let mut exact = Fields::parse(given.as_deref()).unwrap_or_default();
+        let mut other = Map::new();
+        for (name, value) in self.input.values.take().unwrap_or_default() {
+            match form.has(&name) {
+                true => exact.set(&name, raw(&value)),
+                false => drop(other.insert(name, value)),
+            }
+        }
+        self.input.values = Some(other).filter(|it| !it.is_empty());
+        self.input.arguments = merged(question.arguments, Some(raw(&exact)));
+        // What was shown is what is meant: words are not read again.
+        self.task = String::new();
+    }
+}
