@@ -195,9 +195,14 @@ def encoder(tensors, vocabulary, name, heads, epsilon, max_tokens):
         "strip_accents": strip_accents,
         "tensors": sections.tensors,
     }
+    return contained(header, sections), sections.worst
+
+
+def contained(header, sections):
+    """Returns the bytes of a file with this header and these tensors."""
     start = json.dumps(header, separators=(",", ":")).encode("utf-8")
     front = MAGIC + struct.pack("<I", len(start)) + start
-    return front + bytes(-len(front) % ALIGNMENT) + bytes(sections.data), sections.worst
+    return front + bytes(-len(front) % ALIGNMENT) + bytes(sections.data)
 
 
 def main():

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from export import ALIGNMENT, MAGIC, PANEL_ROWS, STEP_COLUMNS, Sections, layer_count
+from export import ALIGNMENT, MAGIC, PANEL_ROWS, STEP_COLUMNS, Sections, contained, layer_count
 from questions import MAX_TOKENS
 
 TABLES = {
@@ -102,9 +102,7 @@ def reader(tensors, encoder_header, name):
         **{key: encoder_header[key] for key in ("layer_norm_eps", "lowercase", "strip_accents")},
         "tensors": sections.tensors,
     }
-    start = json.dumps(header, separators=(",", ":")).encode("utf-8")
-    front = MAGIC + struct.pack("<I", len(start)) + start
-    return front + bytes(-len(front) % ALIGNMENT) + bytes(sections.data), sections.worst
+    return contained(header, sections), sections.worst
 
 
 def main():
