@@ -1,10 +1,14 @@
-//! Fits the weights of arguments to requests whose calls are known, and writes `data/arguments.tsv`.
+//! Fits what arguments are found with, and writes `data/arguments.tsv` (which words fill which field), `data/values.tsv`
+//! (which named value fills which field) and `data/exactness.json` (how likely a whole call is exact).
 //!
 //! Run it with `cargo run --release -p toolyard-core --example fit_arguments -- TRAIN CATALOGS TRAINING`,
 //! where TRAIN holds `written_calls.jsonl.gz`, `calls.jsonl.gz` and `tools.jsonl.gz`, CATALOGS
 //! `mcp_registries.jsonl.gz`, and TRAINING is the folder `training` of this repository.
-//! A quarter of the tools is held out: first the weights are fitted without them and measured on them, beside
+//! The servers of `held_out.txt` are held out: first the weights are fitted without them and measured on them, beside
 //! the rules alone (`rules.tsv`); then they are fitted on everything and written.
+//!
+//! `TOOLYARD_READER` names an argument reader that has not seen those servers. `ONLY=words` and `ONLY=values` do one half,
+//! `ONLY=reader` writes what the reader learns from to a fourth path, and `KEEP=1` leaves `data/arguments.tsv` as it is.
 
 #![expect(
     clippy::disallowed_methods,
