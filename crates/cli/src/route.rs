@@ -44,7 +44,7 @@ use person::Person;
 Of several steps every answer is printed, except of a step whose result another one took.
 Exit codes: 0 it ran, 1 it failed or no tool fits, 2 it was asked wrongly, 3 a question is open.
 With --json: {\"verdict\": \"act\" | \"ask\" | \"abstain\", \"ran\", \"confidence\", \"tool\",
-\"arguments\", \"missing\", \"unused\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
+\"arguments\", \"missing\", \"unused\", \"notDone\", \"question\", \"alternatives\": [{\"tool\", \"summary\", \"probability\",
 \"reasons\"}], \"result\"}; of several steps what `toolyard run` prints; with --explain also
 \"argumentSources\", \"intent\", \"judgement\", and \"signals\" of each tool")]
 pub(crate) struct Route {
@@ -112,6 +112,8 @@ struct Way<'a> {
     missing: Vec<Missing>,
     /// The named values that have no place.
     unused: Vec<String>,
+    /// What of the request is left undone, in its own words.
+    not_done: Vec<String>,
     /// What may find arguments that words did not give.
     adviser: Option<Adviser>,
     open: Open,
@@ -146,6 +148,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             sources: Vec::new(),
             missing: Vec::new(),
             unused: Vec::new(),
+            not_done: Vec::new(),
             adviser,
             open: Open::NoTool,
         };
@@ -241,7 +244,8 @@ impl Way<'_> {
 
     /// Finds what is open about a tool.
     fn draft(&mut self, draft: Draft, is_sure: bool) {
-        let Draft { position, settled, .. } = draft;
+        let Draft { position, settled, not_done, .. } = draft;
+        self.not_done = not_done;
         self.tool = Some(position);
         self.sources = settled.found;
         self.missing = settled.missing;
@@ -339,7 +343,11 @@ impl Way<'_> {
         }
         let result = answer.map_err(|error| Failure::new(error.message))?;
         if !common.json {
-            return call::show(common, self.asked.save.as_deref(), tool, &result);
+            call::show(common, self.asked.save.as_deref(), tool, &result)?;
+            for words in &self.not_done {
+                anstream::eprintln!("Not done: {words}");
+            }
+            return Ok(());
         }
         let failed =
             Fields::parse(Some(&result)).is_ok_and(|fields| fields.read::<bool>("isError") == Some(true));
@@ -458,6 +466,7 @@ impl Way<'_> {
             "arguments": self.arguments,
             "missing": missing,
             "unused": self.unused,
+            "notDone": self.not_done,
             "question": question,
             "alternatives": explain::alternatives(self, self.asked.explain),
         });

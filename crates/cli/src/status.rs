@@ -3,6 +3,7 @@
 use owo_colors::OwoColorize;
 use serde_json::json;
 use toolyard_core::tool::clean;
+use toolyard_hub::routing::Tally;
 use toolyard_hub::store::{MeaningStatus, ServerStatus, Status};
 
 use crate::common::Common;
@@ -20,7 +21,7 @@ use crate::setup;
 
 States: configured (never reached), known (not running, its tools are known), starting,
 ready, failed, stopped (the next call starts it), off (it lacks an environment variable).
-With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\", \"meaning\"}], \"servers\": [{\"name\",
+With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\", \"meaning\", \"routes\"}], \"servers\": [{\"name\",
 \"transport\", \"state\", \"reason\", \"tools\", \"problems\"}]}; the outer \"servers\" are those of the
 configuration, as far as they are known when no hub is asked")]
 pub(crate) struct Show {}
@@ -32,13 +33,13 @@ pub(crate) async fn run(common: &Common) -> Result<(), Failure> {
             return Ok(output::json(&json!({ "hubs": hubs, "servers": servers }))?);
         }
         let mut text = String::new();
-        for Status { pid, serving, config, servers, meaning } in &hubs {
+        for Status { pid, serving, config, servers, meaning, routes } in &hubs {
             let config = match config {
                 Some(path) => path.display().to_string(),
                 None => "no configuration file".to_owned(),
             };
             text += &format!("{} {serving}  (process {pid}, {config})\n", "hub at".bold());
-            text += &format!("{}\n{}\n", table(servers), understood(meaning));
+            text += &format!("{}\n{}{}\n", table(servers), understood(meaning), remembered(routes));
         }
         if hubs.is_empty() {
             text += &format!("No hub is running. What is known:\n{}\n", table(&servers));
@@ -55,6 +56,13 @@ fn understood(meaning: &MeaningStatus) -> String {
     let (known, all) = (meaning.known, meaning.all);
     let line = format!("  meaning: {known} of {all} texts read by {model}{trouble}");
     format!("{}\n", clean(&line))
+}
+
+/// Says how often it was remembered which tool is meant, in a line; nothing before the first request.
+fn remembered(routes: &Tally) -> String {
+    let all = routes.hits + routes.misses;
+    let share = 100 * routes.hits / all.max(1);
+    if all == 0 { String::new() } else { format!("  routes: {all}, {share}% of them remembered\n") }
 }
 
 /// Shows servers with their state, tools and problems.

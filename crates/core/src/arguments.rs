@@ -45,6 +45,8 @@ pub use values::{PlaceFeatures, ValueFeatures, field_names, spoken, value_featur
 pub use weights::FeatureWeights;
 
 pub use crate::form::{Field, Form, Missing, is_of_type};
+use serde_json::Value;
+
 use assignment::Assignment;
 
 /// What a form is filled with: how much each feature counts, of words and of named values.
@@ -71,13 +73,34 @@ pub fn fill(form: &Form, sources: &Sources<'_>) -> Filling {
 /// Fills in a form with other weights than those that come with the product.
 pub fn fill_with(form: &Form, sources: &Sources<'_>, weights: FillWeights<'_>) -> Filling {
     let mut assignment = Assignment::new(form, sources);
-    let unused = values::place(&mut assignment, weights.values);
+    let placed = values::place(&mut assignment, weights.values);
     let claimed = [assignment.given_words(), repository::fill(&mut assignment)].concat();
     assignment.choose(weights.words, claimed.clone());
     assembly::release(&mut assignment);
     rules::apply(&mut assignment);
     let leftover = leftover::leftover(&assignment, &claimed);
-    Filling { unused, leftover, ..assembly::assemble(&assignment) }
+    let filling = assembly::assemble(&assignment);
+    let filling = Filling { unused: placed.unused(&filling.arguments), leftover, ..filling };
+    sources.earlier.iter().rev().filter_map(Value::as_str).fold(filling, |filling, text| {
+        if filling.missing.is_empty() { filling } else { with_text(form, (sources, filling), text, weights) }
+    })
+}
+
+/// Adds what is missing and an earlier result says that is plain text.
+fn with_text(
+    form: &Form,
+    (sources, mut filling): (&Sources<'_>, Filling),
+    text: &str,
+    weights: FillWeights<'_>,
+) -> Filling {
+    let sources = Sources { task: text, named: None, readings: None, earlier: &[], ..*sources };
+    let is_missing = |it: &Argument| filling.missing.iter().any(|missing| missing.name == it.name);
+    let is_said = |it: &Argument| matches!(it.source, Source::Text | Source::Implied) && !it.is_doubtful();
+    let said = fill_with(form, &sources, weights).arguments.into_iter();
+    let said: Vec<Argument> = said.filter(|it| is_said(it) && is_missing(it)).collect();
+    filling.missing.retain(|missing| said.iter().all(|it| it.name != missing.name));
+    filling.arguments.extend(said.into_iter().map(|it| Argument { source: Source::Earlier, ..it }));
+    filling
 }
 
 #[cfg(test)]

@@ -167,6 +167,8 @@ pub struct Draft {
     pub settled: Settled,
     /// What else may be meant, likeliest first.
     pub others: Vec<usize>,
+    /// What of the task it does not do, in the words of the task.
+    pub not_done: Vec<String>,
     /// How its tool was chosen; nothing where the caller chose it.
     pub decision: Option<Arc<Decision>>,
 }
@@ -395,7 +397,8 @@ impl<'a> Decide<'a> {
             limits.doubt * doubt - limits.unused * filling.unused.len() as f64
         };
         let fits: Vec<f64> = decision.candidates.iter().take(MOST_TRIED).map(fit).collect();
-        Arc::new(decision.told_apart(self.world.catalog, &fits, self.world.confidence))
+        let scope = (self.world.catalog, self.world.index);
+        Arc::new(decision.told_apart(scope, &fits, self.world.confidence))
     }
 
     /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
@@ -431,25 +434,24 @@ impl<'a> Decide<'a> {
         // What reads and needs nothing runs as it is, unless a number or a quoted text would get lost.
         let is_bare = filling.arguments.is_empty()
             && knowledge.effect == Effect::Read
+            && !decision.is_some_and(|it| it.intent.action.changes())
             && [Remark::Number, Remark::Quoted].iter().all(|it| filling.leftover.count(*it) == 0);
         let is_advised = filling.arguments.iter().any(|it| it.source == Source::Model);
         let settled = filling.settle(form, &sources, knowledge.effect, knowledge.action);
         let is_told = settled.found.iter().all(|it| it.source == Source::Default);
         let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
         let others = others.filter(|other| *other != position).collect();
-        let limits = &thresholds().call;
-        let least = match (named, knowledge.effect) {
-            (Some(_), _) => limits.named,
-            (None, Effect::Read) => limits.read,
-            (None, Effect::Write | Effect::Destroy) => limits.write,
-        };
+        let least = named.map_or_else(|| least(knowledge.effect), |_| thresholds().call.named);
         // Who gave arguments under their own names, or chose the tool, knows what is sent; so does a model that read all.
         let is_callers = is_told && (!self.goal.given.is_empty() || decision.is_none() && named.is_none());
         // Who lowers the confidence that a tool needs has chosen it.
-        let tool = confidence.max(thresholds().decision.confidence);
+        let tool = if confidence < thresholds().decision.confidence { 1.0 } else { confidence };
         let is_sure = is_callers || is_advised || is_bare || tool * exactness >= least;
-        let is_whole = settled.missing.is_empty() && settled.unused.is_empty();
-        let draft = Draft { position, confidence, exactness, settled, others, decision: decision.cloned() };
+        let undone = self.undone(position, &settled.found);
+        // What comes later can still be done; what comes first cannot be passed over.
+        let is_whole = settled.missing.is_empty() && settled.unused.is_empty() && undone.is_first_done;
+        let (not_done, decision) = (undone.words, decision.cloned());
+        let draft = Draft { position, confidence, exactness, settled, others, not_done, decision };
         Ok(if is_whole && is_sure { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })
     }
 
@@ -507,6 +509,14 @@ impl<'a> Decide<'a> {
                 now: sources.now,
             }))),
         }
+    }
+}
+
+/// Returns how likely exact a call from words must be to be made.
+fn least(effect: Effect) -> f64 {
+    match effect {
+        Effect::Read => thresholds().call.read,
+        Effect::Write | Effect::Destroy => thresholds().call.write,
     }
 }
 

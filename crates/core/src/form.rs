@@ -33,6 +33,8 @@ pub struct Form {
     fields: Vec<Field>,
     /// The words of the tool's own name and description, as terms.
     pub(crate) tool_terms: Vec<String>,
+    /// The terms of the name of its server.
+    pub(crate) server_terms: Vec<String>,
     /// The words of the tool's own name, as terms.
     pub(crate) tool_name_terms: Vec<String>,
 }
@@ -126,7 +128,7 @@ impl Form {
             .filter(|schema| nesting(schema) <= MAX_NESTING)
             .and_then(|schema| serde_json::from_str(schema.get()).ok());
         let schema = schema.unwrap_or_else(|| Value::Object(Map::new()));
-        Self::new((&tool.name, &tool.description), schema)
+        Self::new((&tool.name, &tool.description), schema).of_server(&tool.server)
     }
 
     /// Reads a schema that belongs to what has this name and description.
@@ -135,8 +137,15 @@ impl Form {
             fields: compile::fields(&schema),
             tool_terms: terms(&format!("{name} {}", unquoted(description)), MAX_TOOL_TERMS),
             tool_name_terms: terms(name, MAX_TOOL_TERMS),
+            server_terms: Vec::new(),
             schema,
         }
+    }
+
+    /// Returns it as the form of a tool of a server, whose name is no value.
+    #[must_use]
+    pub fn of_server(self, server: &str) -> Self {
+        Self { server_terms: terms(server, MAX_TOOL_TERMS), ..self }
     }
 
     /// Returns the form without some of its parameters, whose values come from elsewhere.

@@ -66,6 +66,12 @@ pub struct Step {
     /// How long one call takes, as far as is known.
     #[serde(default)]
     pub estimate_ms: u64,
+    /// What of a request it does, in the words of the request.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+    /// Whether its arguments may not be what was asked: each of its calls is agreed to before it is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unsure: bool,
 }
 
 /// The call that takes a step back.
@@ -200,6 +206,8 @@ impl Step {
             retries: 0,
             undo: None,
             estimate_ms: 0,
+            words: String::new(),
+            is_unsure: false,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::hazard;
 use crate::index::Index;
 use crate::lexicon::Action;
 use crate::thresholds::thresholds;
+use crate::tool::words::words;
 use crate::tool::{Effect, Tool};
 
 pub use crate::index::Sense;
@@ -144,7 +145,7 @@ pub struct Decision {
 impl Decision {
     /// Ranks the first candidates anew by how well each fits what else is known, as logarithms of odds; the others fall
     /// behind them. It acts from `confidence` on.
-    pub fn told_apart(&self, catalog: &Catalog, fits: &[f64], confidence: f64) -> Self {
+    pub fn told_apart(&self, scope: (&Catalog, &Index), fits: &[f64], confidence: f64) -> Self {
         let mut told = self.clone();
         told.candidates.truncate(fits.len());
         let beliefs: Vec<f64> =
@@ -155,19 +156,30 @@ impl Decision {
         }
         told.candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         told.candidates.extend(self.candidates[fits.len()..].iter().cloned());
-        // A tool of another server that does the same will do as well.
-        let twins =
-            |a: &Candidate, b: &Candidate| a.twin_of == Some(b.position) || b.twin_of == Some(a.position);
+        // A tool of another server that does the same will do as well, unless one of the servers is named.
+        let is_passed_over = |it: &Candidate| it.signals[Signal::OtherNamed as usize] > 0.0;
+        let twins = |a: &Candidate, b: &Candidate| {
+            let is_twin = a.twin_of == Some(b.position) || b.twin_of == Some(a.position);
+            is_twin && !is_passed_over(a) && !is_passed_over(b)
+        };
         let is_same =
             |it: &&Candidate| it.position == told.candidates[0].position || twins(it, &told.candidates[0]);
         let first: f64 = told.candidates.iter().filter(is_same).map(|it| f64::from(it.probability)).sum();
         // What fits best of what is there may still be nothing that was asked for.
         told.confidence = first.min(1.0) * (1.0 - told.judgement.none);
         told.judgement.right = told.confidence;
-        let is_sure = told.confidence >= confidence;
+        let (catalog, index) = scope;
+        let is_sure =
+            told.confidence >= confidence && !removes_nothing(index, &told.candidates, &told.intent);
         told.verdict = match self.verdict {
             Verdict::Abstain => Verdict::Abstain,
             _ if is_sure => Verdict::Act,
+            // An action in plain words says better what is not here than a message does.
+            _ if self.judgement.none >= thresholds().values.no_tool
+                && self.judgement.vague < thresholds().decision.maybe_vague =>
+            {
+                Verdict::Abstain
+            }
             Verdict::Act | Verdict::Ask(_) => {
                 Verdict::Ask(Inquiry::about(catalog, &told.intent, told.judgement, &told.candidates))
             }
@@ -304,7 +316,7 @@ impl<'a> Ranking<'a> {
         match self.rules.method {
             Method::Fitted(weights) => {
                 let scores = contradicted(catalog, self.task, comparison, counts);
-                let ranked = order(index, comparison, &scores, 1.0);
+                let ranked = without_equals(index, catalog, order(index, comparison, &scores, 1.0));
                 let traits = confidence::traits(comparison, &ranked);
                 (ranked, weights.judge(&comparison.query, &traits))
             }
@@ -416,6 +428,36 @@ fn order(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) ->
     ranked
 }
 
+/// Likely tools among which equals are looked for.
+const MOST_COMPARED: usize = 8;
+
+/// Leaves out tools that are others under a second name, such as `wiki_get_page` beside `get_page` of the server `wiki`:
+/// either will do, so what speaks for one speaks for the other.
+fn without_equals(index: &Index, catalog: &Catalog, ranked: Vec<Candidate>) -> Vec<Candidate> {
+    let (tools, mut kept) = (catalog.tools(), Vec::<Candidate>::with_capacity(ranked.len()));
+    for candidate in ranked {
+        let is_equal = |other: &&mut Candidate| {
+            let (a, b) = (&tools[other.position], &tools[candidate.position]);
+            a.server == b.server
+                && a.parameters == b.parameters
+                && index.knowledge.of(other.position).action == index.knowledge.of(candidate.position).action
+                && bare_name(a).eq(bare_name(b))
+        };
+        let is_looked_at = kept.len() < MOST_COMPARED;
+        match kept.iter_mut().filter(|_| is_looked_at).find(is_equal) {
+            Some(other) => other.probability += candidate.probability,
+            None => kept.push(candidate),
+        }
+    }
+    kept
+}
+
+/// Returns the words of a tool's name without those of its server's.
+fn bare_name(tool: &Tool) -> impl Iterator<Item = String> {
+    let server: Vec<String> = words(&tool.server).map(str::to_lowercase).collect();
+    words(&tool.name).map(str::to_lowercase).filter(move |word| !server.contains(word))
+}
+
 /// Marks tools of other servers that do what a better candidate does.
 fn mark_twins(index: &Index, catalog: &Catalog, candidates: &mut [Candidate]) {
     for at in 1..candidates.len() {
@@ -454,8 +496,8 @@ fn verdict(
     if judgement.right >= rules.confidence && judgement.vague < limits.vague {
         return Verdict::Act;
     }
-    let is_hopeless = judgement.none >= limits.no_tool && judgement.vague < limits.maybe_vague;
-    if is_hopeless { Verdict::Abstain } else { ask() }
+    let is_hopeless = judgement.none >= limits.no_tool && judgement.right < limits.maybe_right;
+    if is_hopeless && judgement.vague < limits.maybe_vague { Verdict::Abstain } else { ask() }
 }
 
 #[cfg(test)]

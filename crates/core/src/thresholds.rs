@@ -48,7 +48,7 @@ macro_rules! thresholds {
 thresholds! {
     /// When to act, ask or decline.
     decision: Decision {
-        confidence, vague, maybe_vague, no_tool, unclear_intent, given_confidence, given_vague,
+        confidence, sure, vague, maybe_vague, maybe_right, no_tool, unclear_intent, given_confidence, given_vague,
         given_likely,
     }
     /// Which requests are read beside tools.
@@ -74,7 +74,7 @@ thresholds! {
     plan: Plan {
         careful_part, bold_part, no_part, sure_part, told, weak_opening, question, doubtful_question,
         whole, same_server, same_action, in_whole, least_likely, step_bias, step_share, step_in_whole,
-        only_taker, weakest_step,
+        only_taker, undone, weakest_step,
     }
     /// Which tools a message gets.
     toolset: Toolset {
@@ -88,15 +88,16 @@ thresholds! {
     arguments: Arguments {
         doubtful, sure_marked, sure_shape, sure_prose, repository, model, only_of_format, file_ending,
         earlier, related_choice, related_name, result_place, result_description, result_format,
-        result_path, result_other, action_choice, only_place, read_option, read_share, read_unthought, implied,
+        result_path, result_other, action_choice, said_choice, only_place, read_option, read_share,
+        read_unthought, implied,
     }
     /// How tools are told apart by the values that a caller names.
     values: Values {
-        unused, doubt, read,
+        unused, doubt, read, no_tool,
     }
     /// How sure a whole call must be before it is made.
     call: Call {
-        read, write, named,
+        read, write, step, named,
     }
     /// How the language of a request is told.
     language: Language {

@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::civil::date;
 use serde_json::{Map, Value, json};
 use toolyard_core::arguments::{Form, Now, Sources, equivalent, fill};
+use toolyard_core::lexicon::Action;
 use toolyard_core::plan::repetition;
 use toolyard_core::tool::Effect;
 use toolyard_hub::meaning::ArgumentReader;
@@ -56,8 +57,12 @@ impl Arguments {
         let (given, readings) = (&Map::new(), readings.as_deref());
         let sources = Sources { task: &case.task, given, named: None, readings, earlier: &[], now: WRITTEN };
         let filling = fill(&form, &sources);
-        let sent = filling.object();
-        let is_valid = if filling.missing.is_empty() { form.admits(&sent) } else { form.admits_part(&sent) };
+        // What only reads is repeated most readily, and is sent everything that is likely.
+        let is_repeated = repetition(&form, Effect::Read, &sources, &filling).is_some();
+        let is_whole = filling.missing.is_empty();
+        let settled = filling.settle(&form, &sources, Effect::Read, Action::Unknown);
+        let sent: Map<String, Value> = settled.found.into_iter().map(|it| (it.name, it.value)).collect();
+        let is_valid = if is_whole { form.admits(&sent) } else { form.admits_part(&sent) };
         let is_default =
             |name: &str, value: &Value| form.default_of(name).is_some_and(|it| equivalent(it, value));
         let wanted = call.arguments.keys().filter(|name| call.needs(name)).count();
@@ -74,8 +79,7 @@ impl Arguments {
         self.wanted += wanted;
         self.right += right;
         self.invented += invented;
-        // What only reads is repeated most readily.
-        self.repeated += usize::from(repetition(&form, Effect::Read, &sources, &filling).is_some());
+        self.repeated += usize::from(is_repeated);
     }
 
     /// Returns the shares that are valid, exact, found of what is needed, right of what is sent, invented, and repeated.

@@ -14,7 +14,9 @@ use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::{Input, Splitting};
-use toolyard_core::rank::{self, Decision, Intent, Method, Ranked, Reasons, Request, Rules, Scope, Verdict};
+use toolyard_core::rank::{
+    self, Decision, Intent, Judgement, Method, Ranked, Reasons, Request, Rules, Scope, Verdict,
+};
 use toolyard_core::session::{self, Caps, Registered, Registry, Said, Stock, Toolset};
 use toolyard_core::tool::{Effect, Tool};
 use toolyard_encoder::Embedding;
@@ -88,6 +90,8 @@ pub(crate) enum Step {
 pub(crate) enum Outcome {
     /// These calls are made.
     Ran(Vec<Sent>),
+    /// These calls are made, and what comes after them is named and asked about.
+    Stopped(Vec<Sent>),
     /// This call is shown, to be confirmed.
     Confirm(Vec<Sent>),
     /// This call is handed back to be finished.
@@ -248,16 +252,17 @@ impl Bench {
         }
     }
 
-    /// Decides about a call of `smart_route`, and says what would become of it.
+    /// Decides about a call of `smart_route`, and says what would become of it and how its tool was judged.
     pub(crate) fn call(
         &self,
         task: &str,
         values: Option<&Map<String, Value>>,
         settings: &Experiment,
-    ) -> Outcome {
+    ) -> (Outcome, Judgement) {
         let mut desk = Desk { bench: self, settings, known: HashMap::new() };
         let given = Map::new();
         let conclusion = desk.conclude(Goal { values, ..Goal::in_words(task, &given) });
+        let judgement = conclusion.decision().map(|it| it.judgement).unwrap_or_default();
         let place = |position: usize| self.places[position];
         let sent = |draft: &Draft| {
             let found = draft.settled.found.iter().chain(&draft.settled.guesses);
@@ -266,11 +271,12 @@ impl Bench {
             let probability = draft.confidence * draft.exactness;
             vec![Sent { tool: place(draft.position), arguments, probability, is_whole }]
         };
-        match conclusion {
+        let outcome = match conclusion {
             Conclusion::Call(draft) => {
                 let (tool, sent) = (&self.catalog.tools()[draft.position], sent(&draft));
                 match self.confirms(tool, &sent[0].arguments, &Intent::of(task)) {
                     true => Outcome::Confirm(sent),
+                    false if !draft.not_done.is_empty() => Outcome::Stopped(sent),
                     false => Outcome::Ran(sent),
                 }
             }
@@ -285,7 +291,16 @@ impl Bench {
                     probability: prospect.confidence,
                     is_whole: true,
                 });
-                Outcome::Ran(sent.collect())
+                let (mut sent, plan) = (sent.collect::<Vec<_>>(), &prospect.plan);
+                match plan.steps().iter().position(|step| step.is_unsure) {
+                    _ if plan.effect() == Effect::Destroy => Outcome::Confirm(sent),
+                    Some(0) => Outcome::Confirm(sent),
+                    Some(at) => {
+                        sent.truncate(at);
+                        Outcome::Stopped(sent)
+                    }
+                    None => Outcome::Ran(sent),
+                }
             }
             Conclusion::Incomplete(lack) => {
                 let (tool, probability) = (place(lack.position), lack.confidence);
@@ -296,7 +311,8 @@ impl Bench {
                 Outcome::Asked(offered.map(|it| place(it.position)).collect())
             }
             Conclusion::Decline(_) => Outcome::Declined,
-        }
+        };
+        (outcome, judgement)
     }
 
     fn confirms(&self, tool: &Tool, arguments: &Map<String, Value>, intent: &Intent) -> bool {

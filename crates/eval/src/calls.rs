@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use toolyard_core::arguments::equivalent;
+use toolyard_core::rank::Judgement;
 
 use crate::bench::{Bench, Outcome, Sent, in_parallel};
 use crate::sets::{self, Case, RightStep, Sort};
@@ -36,7 +37,11 @@ pub struct CallTally {
     pub ran_exact: usize,
     /// Something ran, and its tool, an argument or a missing step makes it something else.
     pub ran_wrong: usize,
-    /// A call was shown, to be confirmed first.
+    /// Some steps ran, each of them as asked, and it was said which did not.
+    pub part_exact: usize,
+    /// Some steps ran, one of them not as asked.
+    pub part_wrong: usize,
+    /// A call or a plan was shown, to be confirmed first.
     pub confirm: usize,
     /// A draft was handed back.
     pub draft: usize,
@@ -66,6 +71,10 @@ pub struct Seen {
     is_whole: bool,
     /// Whether the call, made or drafted, is what was asked.
     is_exact: bool,
+    /// How likely the first tool is right, no tool fits, and it says too little.
+    right: f64,
+    nothing: f64,
+    vague: f64,
     sent: Vec<(String, Map<String, Value>)>,
     wanted: Vec<Map<String, Value>>,
 }
@@ -94,10 +103,11 @@ pub fn measure(
     for (case, (from_words, assisted)) in collection.cases.iter().zip(all) {
         let outcomes = [("words", Some(from_words), &mut words), ("values", assisted, &mut values)];
         for (with, outcome, tallies) in outcomes {
-            let Some(outcome) = outcome else { continue };
+            let Some((outcome, Judgement { right, none: nothing, vague })) = outcome else { continue };
             let is_right = tallies.entry(kind(case.kind)).or_default().add(case, &outcome);
             let (what, sent) = match outcome {
                 Outcome::Ran(sent) => ("ran", sent),
+                Outcome::Stopped(sent) => ("part", sent),
                 Outcome::Confirm(sent) => ("confirm", sent),
                 Outcome::Draft(sent) => ("draft", sent),
                 Outcome::Asked(offered) => {
@@ -123,6 +133,9 @@ pub fn measure(
                 probability,
                 is_whole,
                 is_exact: is_met,
+                right,
+                nothing,
+                vague,
                 sent: sent.into_iter().map(|it| (name(it.tool), it.arguments)).collect(),
                 wanted: case.steps.iter().map(|it| it.arguments.clone()).collect(),
             });
@@ -157,6 +170,12 @@ impl CallTally {
                 *(if is_exact { &mut self.ran_exact } else { &mut self.ran_wrong }) += 1;
                 is_exact
             }
+            Outcome::Stopped(sent) => {
+                let is_step = |it: &Sent| needed.iter().any(|step| step.is_met_by(it));
+                let is_exact = is_served && sent.iter().all(is_step);
+                *(if is_exact { &mut self.part_exact } else { &mut self.part_wrong }) += 1;
+                is_exact
+            }
             Outcome::Confirm(sent) => {
                 self.confirm += 1;
                 sent.iter().all(is_allowed)
@@ -184,7 +203,8 @@ impl CallTally {
 
     /// Returns the share of what ran that is not what was asked.
     pub fn wrong_of_ran(&self) -> f64 {
-        self.ran_wrong as f64 / (self.ran_exact + self.ran_wrong).max(1) as f64
+        let wrong = self.ran_wrong + self.part_wrong;
+        wrong as f64 / (self.ran_exact + self.part_exact + wrong).max(1) as f64
     }
 }
 

@@ -411,6 +411,7 @@ impl Hub {
                 config: config.clone(),
                 servers: self.servers(),
                 meaning: self.meaning_progress(),
+                routes: self.tally(),
             };
             if last.as_ref() != Some(&status) {
                 if let Err(err) = self.store.keep_status(&status) {

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-use crate::routing::Measured;
+use crate::routing::{Measured, Tally};
 use crate::seal::digest;
 use crate::upstream::Listing;
 
@@ -45,6 +45,9 @@ pub struct Status {
     /// How far it understands its tools.
     #[serde(default)]
     pub meaning: MeaningStatus,
+    /// How often it remembered which tool is meant.
+    #[serde(default)]
+    pub routes: Tally,
 }
 
 /// How far tools are understood by meaning.
@@ -406,6 +409,7 @@ mod tests {
             config: None,
             servers: Vec::new(),
             meaning: MeaningStatus::default(),
+            routes: Tally::default(),
         }
     }
 }

@@ -37,9 +37,16 @@ pub struct Task {
     pub kind: String,
     /// For each step the tools that are equally right.
     pub gold: Vec<Vec<String>>,
-    /// What the tool is to be given.
+    /// What the tool of each step is to be given.
     #[serde(default)]
-    pub arguments: Value,
+    pub arguments: Vec<Map<String, Value>>,
+}
+
+impl Task {
+    /// Returns what the tool of the first step is to be given.
+    pub fn first_arguments(&self) -> Map<String, Value> {
+        self.arguments.first().cloned().unwrap_or_default()
+    }
 }
 
 /// One request of a day on which much is asked again.

@@ -277,12 +277,14 @@ fn arguments_json(calls: usize, shares: [f64; 6]) -> Value {
 }
 
 /// What is told of whole calls, kind by kind.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 14] = [
     "from",
     "kind",
     "requests",
     "ran exact",
     "ran wrong",
+    "part exact",
+    "part wrong",
     "confirm",
     "draft",
     "tool right",
@@ -307,6 +309,8 @@ pub(super) fn calls(common: &Common, all: &[Calls]) -> Result<(), Failure> {
             it.requests,
             it.ran_exact,
             it.ran_wrong,
+            it.part_exact,
+            it.part_wrong,
             it.confirm,
             it.draft,
             it.draft_tool,

@@ -325,7 +325,8 @@ async fn r9_arguments_that_a_server_does_not_take_may_be_mended_once() {
         let routing = json!({"arguments": model(oracle.openai()), "confidenceThreshold": 0.01});
         let shop = Shop::with(server, (path, Some(folder)), routing).await;
         let task = format!("{} the warmth of the room attic for physicists", &name[..3]);
-        let answer = route(&shop.session().await, json!({"task": task})).await;
+        let asked = json!({"task": task, "context": {"arguments": {"room": "attic"}}});
+        let answer = route(&shop.session().await, asked).await;
         let got = shop.got();
         assert_eq!(got[0], json!({"room": "attic"}), "{name}: {answer}");
         if is_mended {

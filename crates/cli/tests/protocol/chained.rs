@@ -95,7 +95,6 @@ pub(crate) async fn say(client: &Client, task: &str, tools: &[&str]) -> Value {
     let asked = json!({"task": task, "options": {"allowMultiTool": true}});
     let mut answer = route(client, asked).await;
     while let Some(handle) = answer.get("confirm").filter(|_| answer["needsClarification"] == true) {
-        assert_eq!(answer["executedTools"], json!([]), "{answer}");
         answer = route(client, json!({"task": task, "context": {"confirm": handle}})).await;
     }
     let executed: Vec<&str> =

@@ -35,6 +35,11 @@ impl Desk {
         self.yard.change(json!({"mcpServers": servers}));
     }
 
+    /// Gives the hub these settings of routing, for those who come after.
+    pub(crate) fn routes_with(&self, routing: Value) {
+        self.yard.change(json!({"mcpServers": servers(&self.traces), "routing": routing}));
+    }
+
     /// Makes a server break on whatever it is asked, until it is mended.
     pub(crate) fn breaks(&self, server: &str) {
         std::fs::write(broken(&self.traces, server), "").unwrap();

@@ -31,10 +31,11 @@ impl Count {
     }
 }
 
-/// Routes a request with its arguments; a question is answered with the right tool where that is offered.
+/// Routes a request with its arguments; a question is answered with the right tool where that is offered, and a draft is
+/// finished.
 async fn serve(client: &Client, task: &Task, count: &mut Count) {
     let is_right = |tool: &Value| task.gold[0].iter().any(|id| tool == id.as_str());
-    let context = json!({"arguments": task.arguments});
+    let context = json!({"arguments": task.first_arguments()});
     let asked = json!({"task": task.task, "context": context, "options": {"explain": true}});
     let answer = route(client, asked).await;
     let first = &answer["explanation"]["candidates"][0]["tool"];
@@ -42,15 +43,19 @@ async fn serve(client: &Client, task: &Task, count: &mut Count) {
     let offered = answer["alternatives"].as_array().into_iter().flatten().find(|it| is_right(&it["tool"]));
     let last = match offered.filter(|_| is_question) {
         Some(offered) => {
-            let context = json!({"session": answer["session"], "arguments": task.arguments});
+            let context = json!({"session": answer["session"], "arguments": task.first_arguments()});
             route(client, json!({"task": offered["tool"], "context": context})).await
         }
         None => answer.clone(),
     };
+    let last = match last.get("draft") {
+        Some(_) => route(client, json!({"task": "run it", "context": {"session": last["session"]}})).await,
+        None => last,
+    };
     let last = match last.get("confirm") {
         Some(handle) => {
             assert_eq!(last["executedTools"], json!([]), "{last}");
-            let context = json!({"confirm": handle, "arguments": task.arguments});
+            let context = json!({"confirm": handle, "arguments": task.first_arguments()});
             route(client, json!({"task": "yes", "context": context})).await
         }
         None => last,
@@ -63,7 +68,8 @@ async fn serve(client: &Client, task: &Task, count: &mut Count) {
     if !is_right(first) || is_question || !is_served {
         let wanted = &task.gold[0][0];
         let how = if is_question { "asks" } else { "acts" };
-        let _ = writeln!(count.wrong, "{how}, {first} for {wanted}, served {is_served}: {}", task.task);
+        let _ =
+            writeln!(count.wrong, "{how}, {first} for {wanted}, served {is_served}: {}: {last}", task.task);
     }
 }
 
@@ -80,7 +86,7 @@ async fn r19_vague_requests_are_asked_about_and_nothing_is_destroyed_unasked() {
     let desk = Desk::new().await;
     let client = desk.modern();
     for task in seed::tasks().iter().filter(|task| task.kind != "single") {
-        let context = json!({"arguments": task.arguments});
+        let context = json!({"arguments": task.first_arguments()});
         let answer = route(&client, json!({"task": task.task, "context": context})).await;
         let ran = answer["executedTools"].as_array().expect("a list of tools");
         if task.kind == "vague" {
@@ -116,4 +122,51 @@ async fn judged() -> (f64, f64, f64, String) {
         (count.share(count.right), count.share(count.asked), count.share(count.served));
     let report = format!("right {right:.3}, asked {asked:.3}, served {served:.3}\n{}", count.wrong);
     (right, asked, served, report)
+}
+
+/// What became of the everyday requests, from their words alone.
+#[derive(Debug, Default)]
+struct FromWords {
+    requests: usize,
+    /// A right tool ran or was drafted, or was shown to be confirmed.
+    right: usize,
+    asked: usize,
+    ran: usize,
+    /// Something ran that is not what was asked.
+    wrong: Vec<String>,
+}
+
+#[tokio::test]
+async fn r19_everyday_requests_from_words_alone_run_or_are_drafted_and_nothing_is_silently_wrong() {
+    let desk = Desk::new().await;
+    let client = desk.modern();
+    understood(&client).await;
+    let mut count = FromWords::default();
+    for task in seed::tasks().iter().filter(|task| task.kind == "single") {
+        let before: usize = seed::desk().iter().map(|part| desk.calls(&part.server).len()).sum();
+        let answer = route(&client, json!({"task": task.task})).await;
+        let is_right = |tool: &Value| task.gold[0].iter().any(|id| tool == id.as_str());
+        let ran = &answer["executedTools"][0];
+        let meant = [ran, &answer["draft"]["tool"], &answer["tool"]].into_iter().find(|it| it.is_string());
+        count.requests += 1;
+        count.right += usize::from(meant.is_some_and(is_right));
+        count.asked += usize::from(answer["needsClarification"] == true && answer.get("confirm").is_none());
+        let calls: Vec<Value> =
+            seed::desk().iter().flat_map(|part| desk.calls(&part.server)).skip(before).collect();
+        if ran.is_string() {
+            count.ran += 1;
+            if !is_right(ran) || calls.len() > 1 {
+                count.wrong.push(format!("{}: {answer}", task.task));
+            }
+        }
+    }
+    let share = |of: usize| of as f64 / count.requests as f64;
+    println!(
+        "right {:.3}, asked {:.3}, ran {}, wrong {}",
+        share(count.right),
+        share(count.asked),
+        count.ran,
+        count.wrong.len()
+    );
+    assert!(count.wrong.len() * 20 <= count.ran, "{:#?}", count.wrong);
 }

@@ -147,7 +147,7 @@ async fn r7_vague_tasks_are_asked_about() {
         for (task, question) in [
             ("Search for something", "What would you like to find?"),
             ("Find something", "What would you like to find?"),
-            ("Do something", "What would you like to "),
+            ("Do something", "What should be done"),
         ] {
             let answer = route(&client, json!({"task": task})).await;
             assert_asks(&answer);
@@ -345,4 +345,40 @@ async fn c3_a_note_is_deleted_only_after_exactly_this_was_confirmed() {
     let done = route(&client, json!({"task": "yes", "context": context})).await;
     assert_eq!(done["executedTools"], json!(["obsidian__delete_note"]), "{done}");
     assert_eq!(desk.calls("obsidian"), [json!({"name": "delete_note", "arguments": known})]);
+}
+
+#[tokio::test]
+async fn r14_the_examples_of_the_seed_run_with_its_own_routing_block() {
+    let desk = Desk::new().await;
+    desk.routes_with(json!({
+        "confidenceThreshold": 0.7, "maxCandidates": 5, "enableMultiTool": true, "enableCaching": true,
+        "cacheSize": 1000, "cacheTTL": 3600,
+        "semanticSearch": {"enabled": false, "model": "all-MiniLM-L6-v2", "similarityThreshold": 0.75},
+        "clarification": {"enabled": true, "showAlternatives": 3, "explainReasoning": true},
+        "performance": {"maxRoutingTime": 100, "timeoutMs": 5000, "enableMetrics": true},
+    }));
+    let client = desk.session().await;
+    let found = route(&client, json!({"task": "Search my notes for AI"})).await;
+    assert_eq!(found["executedTools"], json!(["obsidian__search_notes"]), "{found}");
+    // By words alone this is not sure enough to run, but the right tool is offered first.
+    let listed = route(&client, json!({"task": "Show me my GitHub repositories"})).await;
+    assert_eq!(listed["alternatives"][0]["tool"], "github__list_repos", "{listed}");
+    // Of the second step words alone are not sure either: it stops there, and says so.
+    let tagged = route(&client, json!({"task": "Find note about AI and add tag #important"})).await;
+    assert_eq!(tagged["executedTools"][0], "obsidian__search_notes", "{tagged}");
+    let is_done = tagged["executedTools"][1] == "obsidian__update_note";
+    assert!(is_done || tagged["notDone"] == json!(["add tag #important"]), "{tagged}");
+    assert_asks(&route(&client, json!({"task": "Create something"})).await);
+}
+
+#[tokio::test]
+async fn r1_settings_that_contradict_each_other_are_refused_with_a_sentence() {
+    let desk = Desk::new().await;
+    let asked = json!({
+        "task": "Find note about AI and add tag #important",
+        "context": {"multiStepMode": true}, "options": {"allowMultiTool": false},
+    });
+    let answer = whole(&desk.modern(), asked).await;
+    assert_eq!(answer["isError"], true, "{answer}");
+    assert!(text(&answer).contains("`multiStepMode` asks for several tools"), "{answer}");
 }

@@ -96,6 +96,7 @@ fn case(tools: &Tools, source: &'static str, id: &str, (said, arguments): (&Valu
     let tool = tools.get(&format!("{source}:{id}"))?;
     let about = (text(&tool["name"]), text(&tool["description"]));
     let form = Form::new(about, tool["input_schema"].clone());
+    let form = if source == "written" { form.of_server(server(id)) } else { form };
     let gold = arguments.as_object()?.clone();
     let is_known = gold.keys().all(|name| form.has(name));
     is_known.then(|| Case {
@@ -127,7 +128,7 @@ impl HeldOut {
 }
 
 /// The server of a tool, by the tool's id; other sets have none.
-fn server(id: &str) -> &str {
+pub(crate) fn server(id: &str) -> &str {
     id.split_once("::").map_or(id, |(server, _)| server)
 }
 

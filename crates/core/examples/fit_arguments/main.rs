@@ -73,7 +73,10 @@ fn words(cases: &[data::Case], reader: Option<&read::Opened>) -> BTreeMap<&'stat
     if std::env::var_os("KEEP").is_none() {
         write("arguments.tsv", &learn::fit(&cases.iter().collect::<Vec<_>>()));
     }
-    exact::fit("words", &measure::judge(&held, &scorer))
+    // Steps of plans are filled in without the reader.
+    let mut judged = measure::judge(&held, &scorer);
+    judged.extend(measure::judge(&held, &measure::Scorer { weights: &without, reader: None }));
+    exact::fit("words", &judged)
 }
 
 /// Fits which value of a caller fills which field, and how likely all of them are exact.

@@ -10,7 +10,7 @@ use toolyard_core::arguments::{
 };
 use toolyard_encoder::Encoder;
 
-use crate::data::{HeldOut, Tools, lines, quarter, text};
+use crate::data::{HeldOut, Tools, lines, quarter, server, text};
 use crate::exact::{Judged, is_exact};
 use crate::measure::NOW;
 use crate::read::Opened;
@@ -73,7 +73,7 @@ pub(crate) fn load(tools: &Tools, training: &Path, encoder: &Encoder) -> Vec<Nam
     let call = |line: Value| {
         let tool = tools.get(&format!("written:{}", text(&line["tool"])))?;
         let about = (text(&tool["name"]), text(&tool["description"]));
-        let form = Form::new(about, tool["input_schema"].clone());
+        let form = Form::new(about, tool["input_schema"].clone()).of_server(server(text(&line["tool"])));
         let (gold, values) = (line["arguments"].as_object()?.clone(), line["values"].as_object()?.clone());
         let is_known = gold.keys().all(|name| form.has(name));
         let names: Vec<_> = value_names(&form, &values).iter().map(|it| encoder.encode(it)).collect();

@@ -150,7 +150,9 @@ impl Filling {
         };
         let found = self.arguments.into_iter().filter(|it| it.source != Source::Given && !is_idle(it));
         for argument in found {
-            if effect == Effect::Read || argument.is_certain() {
+            // Of what the caller named, the whole call says how sure it is.
+            let is_named = argument.source == Source::Named;
+            if effect == Effect::Read || is_named || argument.is_certain() {
                 settled.found.push(argument);
             } else if !argument.is_doubtful() || is_needed(&argument) {
                 settled.missing.extend(form.of_parameter(&argument.name).next().map(Field::missing));

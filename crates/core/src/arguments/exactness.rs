@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::argument::{Argument, Evidence, Filling, Remark, Source};
 use super::sources::Sources;
@@ -29,6 +30,7 @@ const MOST: usize = 4;
 const MOST_TERMS: usize = 200;
 /// A doubt that is smaller is none; a logarithm.
 const SURE: f64 = 2e-1;
+const HALF: f64 = 5e-1;
 /// A confidence nearer to 0 counts as this.
 const LEAST: f64 = 1e-3;
 
@@ -61,7 +63,25 @@ impl Filling {
         };
         let open: Vec<&Field> =
             form.fields().iter().filter(|it| !is_filled(it) && it.path.len() == 1).collect();
+        // A part of an object that is filled may be open as well.
+        let is_lost = |field: &&Field| {
+            let own = self.arguments.iter().find(|it| it.name == field.parameter());
+            own.is_none_or(|it| field.path.len() > 1 && !has_member(&it.value, &field.path[1..]))
+        };
+        let lost: Vec<&Field> = form.fields().iter().filter(is_lost).collect();
+        let says_choice = |field: &&&Field| {
+            let named = |it: &Value| it.as_str().map(|it| terms(it, MOST_TERMS)).unwrap_or_default();
+            let is_said = |it: &Vec<String>| {
+                let is_own = |term: &String| !form.tool_terms.contains(term);
+                !it.is_empty() && it.iter().all(|term| said.contains(term)) && it.iter().any(is_own)
+            };
+            field.choices.iter().map(named).any(|it| is_said(&it))
+        };
         let is_choice = |field: &&&Field| !field.choices.is_empty();
+        // How likely the reader finds it that each open field is given.
+        let read = sources.readings.unwrap_or_default().iter().zip(form.fields());
+        let read = read.filter(|(_, field)| is_lost(field));
+        let read: Vec<f64> = read.map(|(it, _)| 1.0 - f64::from(it.given[0]).exp()).collect();
         let is = |is_so: bool| f64::from(u8::from(is_so));
         let is_clean = self.leftover.texts.is_empty() && self.unused.is_empty();
         let is_certain = found.iter().all(|it| surprise(it) < SURE);
@@ -91,8 +111,22 @@ impl Filling {
             ("unused", few(self.unused.len())),
             ("open", few(open.len())),
             ("open choices", few(open.iter().filter(is_choice).count())),
-            ("spoken of", few(open.iter().copied().filter(|it| speaks(it)).count())),
+            ("spoken of", few(lost.iter().copied().filter(|it| speaks(it)).count())),
+            ("choices spoken of", few(lost.iter().filter(says_choice).count())),
+            ("read", is(sources.readings.is_some())),
+            ("read as open", is(sources.readings.is_some() && read.iter().all(|it| *it < HALF))),
+            ("read as given", read.iter().sum::<f64>().min(MOST as f64)),
+            ("surest read as given", read.iter().copied().fold(0.0, f64::max)),
             ("length", (1.0 + sources.task.split_whitespace().count() as f64).ln()),
         ]
+    }
+}
+
+/// Whether a value has a member under a path; of a list, whether each of its items has.
+fn has_member(value: &Value, path: &[String]) -> bool {
+    match (value, path) {
+        (_, []) => true,
+        (Value::Array(items), path) => items.iter().all(|item| has_member(item, path)),
+        (value, [name, rest @ ..]) => value.get(name).is_some_and(|it| has_member(it, rest)),
     }
 }

@@ -23,7 +23,9 @@ pub(super) fn leftover(assignment: &Assignment<'_>, claimed: &[Range<usize>]) ->
     let is_number =
         |at: usize| request.quantities.iter().any(|(start, it)| (*start..start + it.tokens).contains(&at));
     let is_known = |token: &Token| {
-        form.tool_terms.contains(&token.term) || form.has_term(&token.term) || token.term.is_empty()
+        [&form.tool_terms, &form.server_terms].iter().any(|it| it.contains(&token.term))
+            || form.has_term(&token.term)
+            || token.term.is_empty()
     };
     for (at, token) in request.tokens.iter().enumerate() {
         let role = request.roles[at];

@@ -218,6 +218,10 @@ fn trimmed(text: &str, bytes: &Range<usize>) -> Range<usize> {
     let is_mark = |c: char| c.is_whitespace() || "\"'`“”‘’„«»,;:!?。，、".contains(c);
     let own = &text[bytes.clone()];
     let begin = own.len() - own.trim_start_matches(is_mark).len();
-    let end = own.trim_end_matches(is_mark).trim_end_matches('.').len();
+    let own = own.trim_end_matches(is_mark).trim_end_matches('.');
+    // A sign that stands alone at the end, such as that of a sum, belongs to the sentence.
+    let is_sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
+    let end = own.strip_suffix(is_sign).filter(|it| it.ends_with(char::is_whitespace));
+    let end = end.unwrap_or(own).trim_end().len();
     bytes.start + begin.min(end)..bytes.start + end.max(begin)
 }

@@ -113,7 +113,7 @@ fn in_one_word(written: &str) -> Option<[Range<usize>; 2]> {
     let lexicon = Lexicon::builtin();
     // `and/or` is neither.
     let is_small = |it: &str| lexicon.is_stop(&it.to_lowercase(), Language::En);
-    let is_pair = is_name(owner) && is_name(name) && !is_small(owner) && !is_small(name);
+    let is_pair = is_name(owner) && is_name(name) && !(is_small(owner) && is_small(name));
     let from = start + owner.len() + 1;
     let end = from + name.strip_suffix(".git").unwrap_or(name).len();
     is_pair.then(|| [start..start + owner.len(), from..end])

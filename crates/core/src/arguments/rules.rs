@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::argument::{Evidence, Source};
 use super::assignment::{Assigned, Assignment};
-use super::candidate::{Candidate, Origin};
+use super::candidate::{Candidate, Origin, Similarity};
 use super::codes;
 use super::evidence::{is_behind_name, is_path, stands_alone};
 use super::result::{Which, from_result};
@@ -20,10 +20,14 @@ use crate::thresholds::thresholds;
 
 /// Fills the fields that no weights are needed for, once the weights have chosen.
 pub(super) fn apply(assignment: &mut Assignment<'_>) {
-    assignment.fill_open(only_moment);
-    json(assignment);
-    assignment.fill_open(named_or_only);
+    // Who names values says them all, but for a choice that the action itself is.
+    if assignment.sources.named.is_none() {
+        assignment.fill_open(only_moment);
+        json(assignment);
+        assignment.fill_open(named_or_only);
+    }
     assignment.fill_open(format_of_file);
+    assignment.fill_open(said_choice);
     assignment.fill_open(earlier);
     assignment.fill_open(default);
     repeat(assignment);
@@ -156,6 +160,19 @@ fn format_of_file(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
     let value = field.choices.iter().find(is_it).filter(|it| field.default.as_ref() != Some(it))?.clone();
     let confidence = thresholds().arguments.file_ending;
     Some(Assigned::unsaid(value, Source::Implied, confidence, Evidence::Shape))
+}
+
+/// The one choice that an action says in its own word: `Restart a deployment` for `restart`.
+fn said_choice(assignment: &Assignment<'_>, at: usize) -> Option<Assigned> {
+    let field = &assignment.form.fields()[at];
+    assignment.sources.named.filter(|_| !field.is_list && !field.is_flag())?;
+    let is_said = |it: &&Candidate| {
+        matches!(it.origin, Origin::Choice(Similarity::Exact | Similarity::Stem)) && !it.bytes.is_empty()
+    };
+    let mut said = assignment.candidates[at].iter().filter(is_said);
+    let first = said.next()?;
+    let is_only = said.all(|it| it.value == first.value);
+    is_only.then(|| assignment.assigned(at, first, thresholds().arguments.said_choice))
 }
 
 /// What an earlier result has for a field that is needed.

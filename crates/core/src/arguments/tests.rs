@@ -248,6 +248,44 @@ fn r9_words_that_are_given_fill_nothing_else() {
 }
 
 #[test]
+fn r9_an_earlier_result_in_plain_text_fills_what_was_not_said() {
+    let schema = json!({"type": "object", "required": ["owner", "repo", "issue_number"], "properties": {
+        "owner": {"type": "string", "description": "Repository owner"},
+        "repo": {"type": "string", "description": "Repository name"},
+        "issue_number": {"type": "integer", "description": "Issue number"},
+    }});
+    let form = Form::new(("close_issue", "Close an issue"), schema);
+    let earlier = [json!("Issue #42 of me/hub: the app crashes")];
+    let filling = fill(&form, &sources("close it", &Map::new(), &earlier));
+    assert_eq!(
+        Value::Object(filling.object()),
+        json!({"owner": "me", "repo": "hub", "issue_number": 42}),
+        "{filling:?}"
+    );
+    assert!(filling.arguments.iter().all(|it| it.source == Source::Earlier));
+}
+
+#[test]
+fn r9_a_day_stays_a_day_unless_the_schema_shows_a_clock() {
+    let day = |description: &str| {
+        let when = json!({"start": {"type": "string", "description": description}});
+        filled("list_events Lists events", &when, "list events with start 3 March 2027")
+    };
+    insta::assert_snapshot!(day("Start time (ISO 8601)"), @r#"start = "2027-03-03""#);
+    insta::assert_snapshot!(day("Start time (ISO 8601), e.g. 2025-01-31T09:00:00Z"), @r#"start = "2027-03-03T00:00:00+01:00""#);
+}
+
+#[test]
+fn r9_a_described_object_goes_before_the_text_of_one() {
+    let parent = json!({"parent": {"anyOf": [
+        {"type": "object", "properties": {"page_id": {"type": "string"}}, "required": ["page_id"]},
+        {"type": "string"},
+    ]}});
+    let about = "move_page Moves a page";
+    insta::assert_snapshot!(filled(about, &parent, "page_id: c0ffee00-1234-4567-89ab-0123456789ab"), @r#"parent = {"page_id":"c0ffee00-1234-4567-89ab-0123456789ab"}"#);
+}
+
+#[test]
 fn r9_earlier_results_fill_what_was_not_said() {
     let schema = schema(&json!({"path": {"type": "string", "description": "Path of the note"}}));
     let form = Form::new(("open_note", "Opens a note"), schema);

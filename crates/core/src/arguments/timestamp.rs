@@ -33,12 +33,18 @@ fn formatted(moment: &Moment, field: &Field, now: Now) -> Option<String> {
         Format::Date => Some(date?.to_string()),
         Format::Time => Some(clock(moment.time?)),
         Format::DateTime => {
+            let shown = shown_clock(&field.description);
+            // Only what the schema itself calls a date-time has to name its zone.
+            let is_strict = field.schema.get("format").is_some_and(|it| it == "date-time");
+            // A day alone is said as well, unless a clock is shown.
+            if moment.time.is_none() && !is_strict && shown.is_none() {
+                return Some(date?.to_string());
+            }
             let default = if is_end { Time::constant(23, 59, 59, 0) } else { Time::midnight() };
             let time = moment.time.unwrap_or(default);
             let at = date.unwrap_or(now.at.date());
-            // Only what the schema itself calls a date-time has to name its zone.
-            let is_strict = field.schema.get("format").is_some_and(|it| it == "date-time");
-            let zone = if is_strict { zone(now.offset) } else { String::new() };
+            let is_zoned = is_strict || shown == Some(Clock::Zoned);
+            let zone = if is_zoned { zone(now.offset) } else { String::new() };
             Some(format!("{at}T{:02}:{:02}:{:02}{zone}", time.hour(), time.minute(), time.second()))
         }
         Format::Unix | Format::UnixMillis => {
@@ -49,6 +55,23 @@ fn formatted(moment: &Moment, field: &Field, now: Now) -> Option<String> {
         }
         Format::Email | Format::Uri | Format::Uuid | Format::Other => None,
     }
+}
+
+/// How an example in a description writes the time of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Plain,
+    /// With the zone behind it.
+    Zoned,
+}
+
+/// Finds a moment such as `2025-01-31T09:00:00Z` in a description.
+fn shown_clock(description: &str) -> Option<Clock> {
+    let bytes = description.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let at = (1..bytes.len()).find(|at| bytes[*at] == b'T' && is_digit(at - 1) && is_digit(at + 1))?;
+    let end = description[at + 1..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ':' || c == '.');
+    Some(if end.starts_with(['Z', '+', '-']) { Clock::Zoned } else { Clock::Plain })
 }
 
 /// Writes a moment for a field whose name alone speaks of time.

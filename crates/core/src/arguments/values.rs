@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-use super::argument::{Evidence, Source};
+use super::argument::{Argument, Evidence, Source};
 use super::assignment::{Assigned, Assignment};
 use super::features::{Features, few, kind, shape};
 use super::reading;
@@ -24,6 +24,7 @@ use super::weights::FeatureWeights;
 use crate::form::{Field, Form, Kind};
 use crate::text::terms;
 use crate::thresholds::thresholds;
+use crate::tool::vocabulary::vocabulary;
 use convert::{Conversion, converted};
 use entry::{Entry, entries, type_of};
 use relation::{Relation, bucket};
@@ -72,18 +73,36 @@ pub(super) fn builtin() -> &'static FeatureWeights {
     BUILTIN.get_or_init(|| FeatureWeights::parse(include_str!("../../data/values.tsv")))
 }
 
-/// Gives fields the values that the caller named; returns the names of those that have no place.
-pub(super) fn place(assignment: &mut Assignment<'_>, weights: &FeatureWeights) -> Vec<String> {
-    let Some(placer) = Placer::new(assignment.form, assignment.sources) else { return Vec::new() };
+/// What became of the values that the caller named.
+#[derive(Debug, Default)]
+pub(super) struct Placed {
+    /// The names of those that have no place.
+    unused: Vec<String>,
+    /// The names of the others, each with the parameters that it is part of.
+    used: Vec<(String, Vec<String>)>,
+}
+
+impl Placed {
+    /// Returns the names of the values that no argument has.
+    pub(super) fn unused(self, arguments: &[Argument]) -> Vec<String> {
+        let is_sent = |parameter: &String| arguments.iter().any(|it| it.name == *parameter);
+        let lost = self.used.into_iter().filter(|(_, parameters)| !parameters.iter().all(is_sent));
+        self.unused.into_iter().chain(lost.map(|(name, _)| name)).collect()
+    }
+}
+
+/// Gives fields the values that the caller named.
+pub(super) fn place(assignment: &mut Assignment<'_>, weights: &FeatureWeights) -> Placed {
+    let Some(placer) = Placer::new(assignment.form, assignment.sources) else { return Placed::default() };
     let is_open = |at: usize| !assignment.is_given(at);
     let options: Vec<Options<'_>> =
         (0..placer.entries.len()).map(|at| placer.options(at, weights, &is_open)).collect();
     let chosen = best(&options);
-    let mut unused = Vec::new();
+    let (mut unused, mut used) = (Vec::new(), Vec::new());
     for (at, choice) in chosen.iter().enumerate() {
         let own = &options[at];
         let Some(choice) = *choice else {
-            if !is_said_anyway(assignment.form, own.entry) {
+            if !is_said_anyway(assignment, own.entry) {
                 unused.push(own.entry.name());
             }
             continue;
@@ -97,7 +116,22 @@ pub(super) fn place(assignment: &mut Assignment<'_>, weights: &FeatureWeights) -
         };
         let free = own.places.iter().filter(|(_, place)| is_free(place)).map(|(score, _)| score.exp());
         let confidence = score.exp() / (free.sum::<f64>() + own.unused.exp());
+        // Whether the first thing is 0 or 1, a number that is called otherwise does not say.
+        let is_counted = place.fields.iter().any(|(at, value)| {
+            let head = assignment.form.fields()[*at].head();
+            let is_called_so = own.entry.terms.iter().any(|term| term == head);
+            value.is_u64() && !is_called_so && vocabulary().parameters.counted.contains(head)
+        });
+        let confidence =
+            if is_counted { confidence.min(thresholds().arguments.only_place) } else { confidence };
+        // A no is not worth a guess.
+        if *own.entry.value == Value::Bool(false) && confidence < thresholds().arguments.implied {
+            continue;
+        }
         let evidence = place.conversion.evidence();
+        let parameters = place.fields.iter().map(|(at, _)| assignment.form.fields()[*at].parameter());
+        let tables = place.table.iter().map(|(parameter, _)| parameter.as_str());
+        used.push((own.entry.name(), parameters.chain(tables).map(str::to_owned).collect()));
         let assigned = |value: &Value| Assigned::unsaid(value.clone(), Source::Named, confidence, evidence);
         for (field, value) in &place.fields {
             assignment.values[*field] = Some(assigned(value));
@@ -107,16 +141,19 @@ pub(super) fn place(assignment: &mut Assignment<'_>, weights: &FeatureWeights) -
         }
     }
     leftover(assignment, &options, &mut unused);
-    unused
+    Placed { unused, used }
 }
 
-/// Whether a value that has no place is nothing that could get lost: a no, or what the tool does in any case.
-fn is_said_anyway(form: &Form, entry: &Entry<'_>) -> bool {
+/// Whether a value that has no place is nothing that could get lost: a no, or what the action says and the tool does in
+/// any case.
+fn is_said_anyway(assignment: &Assignment<'_>, entry: &Entry<'_>) -> bool {
     match entry.value {
         Value::Bool(is_wanted) => !is_wanted,
         Value::String(text) => {
             let said = terms(text, MOST_SAID);
-            !said.is_empty() && said.iter().all(|it| form.tool_terms.contains(it))
+            let action = terms(assignment.sources.task, MOST_SAID * MOST_SAID);
+            let is_done = |it: &String| assignment.form.tool_terms.contains(it) && action.contains(it);
+            !said.is_empty() && said.iter().all(is_done)
         }
         Value::Null => true,
         Value::Number(_) | Value::Array(_) | Value::Object(_) => false,

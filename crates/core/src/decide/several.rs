@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Ambiguity, Conclusion, Decide, Lack, Next, Prospect, normalised};
-use crate::arguments::{self, Argument, Filling, Form, Source, Sources};
+use crate::arguments::{self, Argument, Filling, Form, Remark, Source, Sources};
 use crate::plan::{self, Choice, ChosenStep, Input, Plan, Step};
 use crate::rank::{Candidate, Decision, Intent, Verdict};
-use crate::task::{Clause, Each, StandIn, names_one, stand_ins};
+use crate::task::{Clause, Each, Shape, StandIn, names_one, stand_ins};
 use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool};
 
@@ -20,6 +20,13 @@ struct Assigned<'a> {
     form: &'a Form,
     /// The tool that takes it back, and what that takes.
     inverse: Option<(&'a Tool, &'a Form)>,
+}
+
+/// What one call leaves undone of a task.
+pub(super) struct Undone {
+    pub(super) words: Vec<String>,
+    /// Whether it does what comes first.
+    pub(super) is_first_done: bool,
 }
 
 impl Decide<'_> {
@@ -65,6 +72,30 @@ impl Decide<'_> {
         }
     }
 
+    /// Returns what of a task one call of a tool leaves undone: parts that another tool fits, and that none of the
+    /// arguments come from.
+    pub(super) fn undone(&self, position: usize, found: &[Argument]) -> Undone {
+        let (limit, mut undone) =
+            (thresholds().plan.undone, Undone { words: Vec::new(), is_first_done: true });
+        if self.clauses.len() < 2 {
+            return undone;
+        }
+        let texts: Vec<String> =
+            found.iter().filter_map(|it| Some(it.value.as_str()?.to_lowercase())).collect();
+        for (at, clause) in self.clauses.iter().enumerate() {
+            let Some(decision) = self.known.get(&plan::spoken(&self.clauses, at)) else { continue };
+            let words = clause.words.to_lowercase();
+            let is_meant = decision.candidates.first().is_none_or(|it| it.position == position);
+            let is_used = texts.iter().any(|text| words.contains(text.as_str()));
+            let is_request = clause.shape == Shape::Request && !is_used || decision.confidence >= limit;
+            if !is_meant && is_request && clause.shape != Shape::Told {
+                undone.is_first_done &= at > 0;
+                undone.words.push(clause.words.clone());
+            }
+        }
+        undone
+    }
+
     /// Plans one request whose words list values for a tool that takes one at a time.
     fn listed(&self, whole: Vec<Clause>) -> Result<Option<Conclusion>, Next> {
         if !arguments::may_list(self.goal.task) {
@@ -108,14 +139,7 @@ impl Decide<'_> {
         let form = self.world.catalog.form(choice.position);
         if clause.each.is_none() && arguments::may_list(&clause.words) {
             let given = self.given(form);
-            let sources = Sources {
-                task: &clause.words,
-                given: &given,
-                named: None,
-                readings: None,
-                earlier: &[],
-                now: self.world.now,
-            };
+            let sources = self.sources(&clause.words, &given);
             let filling = arguments::fill(form, &sources);
             clause.each = plan::repetition(form, knowledge.of(choice.position).effect, &sources, &filling);
         }
@@ -152,14 +176,7 @@ impl Decide<'_> {
             // What earlier steps give is known by now, so only what nobody has is looked for.
             let known = Filling { missing: gap.missing, ..fillings[gap.at].clone() };
             let (words, given) = (said(clause), self.given(form));
-            let sources = Sources {
-                task: &words,
-                given: &given,
-                named: None,
-                readings: None,
-                earlier: &[],
-                now: self.world.now,
-            };
+            let sources = self.sources(&words, &given);
             fillings[gap.at] = self.completed(gap.at, choice.position, (&sources, known))?;
         }
     }
@@ -168,6 +185,22 @@ impl Decide<'_> {
         let Assigned { clause, choice, tool, form, inverse } = step;
         let knowledge = self.world.index.knowledge.of(choice.position);
         let arguments: Map<String, Value> = filling.object();
+        let (words, given) = (said(clause), self.given(form));
+        let sources = self.sources(&words, &given);
+        // What earlier steps give is no doubt about the words.
+        let known = Filling { missing: Vec::new(), ..filling.clone() };
+        // What is said in plain signs, with nothing left over, needs no more.
+        let is_plain =
+            |it: &Argument| matches!(it.source, Source::Given | Source::Default) || it.is_certain();
+        // What is listed for several calls is left over by each of them, and `the first one` is no number.
+        let picks = !stand_ins(&clause.words, clause.language).is_empty();
+        let is_content = |remark: Remark| remark != Remark::Word && (remark != Remark::Number || !picks);
+        let leaves_over = clause.each.is_none() && known.leftover.texts.iter().any(|(it, _)| is_content(*it));
+        let is_told = known.arguments.iter().all(is_plain) && !leaves_over;
+        let exactness = if is_told { 1.0 } else { known.exactness(form, &sources) };
+        // A name or a number that no argument has may be what the step is about.
+        let limits = &thresholds().call;
+        let least = if leaves_over { limits.read } else { limits.step };
         // What has to be confirmed is asked about like what destroys.
         let is_asked = (self.world.confirms)(tool, &arguments, &Intent::of(&clause.words));
         ChosenStep {
@@ -179,6 +212,7 @@ impl Decide<'_> {
             filling: filling.clone(),
             estimate_ms: (self.world.estimate_ms)(tool),
             inverse: *inverse,
+            is_unsure: exactness < least,
         }
     }
 
@@ -187,10 +221,14 @@ impl Decide<'_> {
         let (tool, form) = (&self.world.catalog.tools()[position], self.world.catalog.form(position));
         let (words, given) = (said(clause), self.given(form));
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
-        let now = self.world.now;
         // The reader learnt from whole requests; of a step the rules know more.
-        let sources = Sources { task: &words, given: &given, named: None, readings: None, earlier, now };
+        let sources = Sources { earlier, ..self.sources(&words, &given) };
         plan::read(tool, form, clause, &sources)
+    }
+
+    /// Returns what a step is filled from, but for earlier results.
+    fn sources<'s>(&self, task: &'s str, given: &'s Map<String, Value>) -> Sources<'s> {
+        Sources { task, given, named: None, readings: None, earlier: &[], now: self.world.now }
     }
 
     /// Returns what the caller gave for a tool.

@@ -46,6 +46,23 @@ fn r9_steps_are_ranked_alone_and_together_and_become_a_plan() {
 }
 
 #[test]
+fn r9_what_one_call_leaves_undone_is_named() {
+    // The first part is what the call does; the second is another tool's.
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let (given, task) = (Map::new(), "search notes about cats. add the tag pet");
+    let mut decide = Decide::new(world(&catalog, &index, false), Goal::in_words(task, &given));
+    while let Next::Rank(words) = decide.advance() {
+        let decision = ranked(&catalog, &index, &words);
+        decide.ranked(words, Arc::new(decision));
+    }
+    let (search, tag) = (catalog.position("vault__search_notes"), catalog.position("vault__add_tag"));
+    let undone = decide.undone(search.unwrap(), &[]);
+    assert_eq!((undone.words, undone.is_first_done), (vec!["add the tag pet".to_owned()], true));
+    assert!(!decide.undone(tag.unwrap(), &[]).is_first_done);
+}
+
+#[test]
 fn r9_a_language_model_is_asked_once_for_what_words_leave_open() {
     let advice =
         Advice { values: [("query".to_owned(), json!("cats"))].into_iter().collect(), ..Advice::default() };
@@ -76,31 +93,38 @@ fn desk() -> Catalog {
     Catalog::gather([(Advertised { server: "vault".into(), tools: vault }, bounds)]).0
 }
 
-/// Drives a request to its end, and tells every step of the way.
-fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
-    let catalog = desk();
-    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
-    let world = World {
-        catalog: &catalog,
-        index: &index,
+fn world<'a>(catalog: &'a Catalog, index: &'a Index, advises: bool) -> World<'a> {
+    World {
+        catalog,
+        index,
         shows: &|_| true,
         confirms: &|_, _, _| false,
         estimate_ms: &|_| 100,
         now: Now { at: jiff::civil::date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 },
         confidence: 0.5,
         plans: true,
-        advises: advice.is_some(),
+        advises,
         compares: false,
-    };
+    }
+}
+
+fn ranked(catalog: &Catalog, index: &Index, words: &str) -> Decision {
+    let method = Method::Fitted(Weights::builtin());
+    let rules = rank::Rules { method, confidence: 0.3, candidates: 5, reasons: Reasons::LeftOut };
+    rank::decide(Scope::plain(catalog, index), Request::in_words(words), rules)
+}
+
+/// Drives a request to its end, and tells every step of the way.
+fn traced(task: &str, given: &Value, advice: Option<&Advice>) -> String {
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
     let given = given.as_object().cloned().unwrap();
-    let mut decide = Decide::new(world, Goal::in_words(task, &given));
+    let mut decide = Decide::new(world(&catalog, &index, advice.is_some()), Goal::in_words(task, &given));
     let mut trace = String::new();
     loop {
         let line = match decide.advance() {
             Next::Rank(words) => {
-                let method = Method::Fitted(Weights::builtin());
-                let rules = rank::Rules { method, confidence: 0.3, candidates: 5, reasons: Reasons::LeftOut };
-                let decision = rank::decide(Scope::plain(&catalog, &index), Request::in_words(&words), rules);
+                let decision = ranked(&catalog, &index, &words);
                 let line = format!("rank {words:?}");
                 decide.ranked(words, Arc::new(decision));
                 line

@@ -113,8 +113,13 @@ impl Shape {
     fn of(root: &Value, property: &Value) -> Self {
         let seen = alternatives(root, property, 4);
         let is_null = |it: &&Value| it.get("type").and_then(Value::as_str) == Some("null");
-        // Of several forms of one value the simplest can be said in words.
+        // Of several forms of one value the simplest can be said in words. A text behind an object that says what it
+        // takes, and that says nothing itself, is that object as JSON.
+        let is_described = |it: &Value| kind(it) == Kind::Object && it.get("required").is_some();
+        let is_bare = |it: &&Value| it.as_object().is_some_and(|it| it.len() == 1);
+        let is_written = seen.first().is_some_and(|it| is_described(it));
         let rank = |it: &&Value| match kind(it) {
+            Kind::Text if is_written && is_bare(it) => 5,
             Kind::Text | Kind::Whole | Kind::Number => 0,
             Kind::Flag => 1,
             Kind::Object if is_list(it) => 2,

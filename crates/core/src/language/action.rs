@@ -39,6 +39,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether it leaves something behind that is not as it was.
+    pub(crate) fn changes(self) -> bool {
+        matches!(self, Self::Create | Self::Update | Self::Delete | Self::Send | Self::Move)
+    }
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -43,6 +43,8 @@ pub struct ChosenStep<'a> {
     pub estimate_ms: u64,
     /// The tool that takes it back, and what that takes.
     pub inverse: Option<(&'a Tool, &'a Form)>,
+    /// Whether the values that words filled in may not be what was asked.
+    pub is_unsure: bool,
 }
 
 /// What nobody has, and which step needs it.
@@ -68,6 +70,8 @@ pub fn draw(name: &str, chosen_steps: &[ChosenStep<'_>]) -> Result<Plan, Gap> {
             each: bound.each,
             retries: if chosen.effect == Effect::Read { RETRIES } else { 0 },
             estimate_ms: chosen.estimate_ms,
+            words: chosen.clause.words.clone(),
+            is_unsure: chosen.is_unsure,
             ..Step::new(name::name(chosen, &steps), chosen.tool.id.clone(), chosen.effect, bound.arguments)
         };
         step.after = waits(chosen, &step, &chosen_steps[..at], &steps);
@@ -97,10 +101,10 @@ fn waits(chosen: &ChosenStep<'_>, step: &Step, earlier: &[ChosenStep<'_>], steps
     for (at, (before, known)) in earlier.iter().zip(steps).enumerate() {
         let is_last = at + 1 == steps.len();
         let only_reads = chosen.effect == Effect::Read && before.effect == Effect::Read;
-        // What changes things on one server is done in the order in which it was said, and nothing is destroyed
-        // while something else is still under way.
-        let is_ordered =
-            !only_reads && (chosen.tool.server == before.tool.server || chosen.effect == Effect::Destroy);
+        // What changes things on one server is done in the order in which it was said, nothing is destroyed while
+        // something else is still under way, and nothing overtakes a step that is asked about.
+        let is_ordered = before.is_unsure
+            || !only_reads && (chosen.tool.server == before.tool.server || chosen.effect == Effect::Destroy);
         if (is_ordered || is_last && chosen.clause.is_after) && !used.contains(&known.name.as_str()) {
             after.push(known.name.clone());
         }

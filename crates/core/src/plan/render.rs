@@ -44,7 +44,9 @@ fn levels(plan: &Plan) -> BTreeMap<&str, usize> {
 
 fn draw(out: &mut String, step: &Step, level: usize, mark: char) {
     let number = if matches!(mark, '─' | '┬') { format!("{:>2}", level + 1) } else { "  ".to_owned() };
-    let _ = write!(out, "{number} {mark} {}: {} ({})", step.name, step.tool, effect_word(step.effect));
+    let unsure = if step.is_unsure { ", asked about first" } else { "" };
+    let _ =
+        write!(out, "{number} {mark} {}: {} ({}{unsure})", step.name, step.tool, effect_word(step.effect));
     let needs = step.needs();
     if !needs.is_empty() {
         let _ = write!(out, ", after {}", needs.join(" and "));

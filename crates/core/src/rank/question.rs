@@ -15,6 +15,9 @@ pub struct Inquiry {
     pub text: String,
 }
 
+/// Asks whoever left open nearly everything.
+const VAGUE: &str = "What should be done, and with what?";
+
 /// What a request left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unclear {
@@ -49,9 +52,14 @@ impl Inquiry {
             (Some(first), None) if !is_vague => {
                 Self { about: Unclear::Tool, text: format!("Do you mean: {}?", purpose(first)) }
             }
-            _ => Self { about: Unclear::Task, text: what(intent) },
+            _ => Self { about: Unclear::Task, text: what(intent).to_owned() },
         }
     }
+}
+
+/// Asks what is wanted. Only of a search is it sure what its words ask for: other verbs have many meanings.
+fn what(intent: &Intent) -> &'static str {
+    if intent.action == Action::Search { "What would you like to find?" } else { VAGUE }
 }
 
 fn which(first: &Tool, second: &Tool) -> String {
@@ -59,29 +67,6 @@ fn which(first: &Tool, second: &Tool) -> String {
         if first.server == second.server { String::new() } else { format!(" ({})", title(&tool.server)) }
     };
     format!("Which do you mean: {}{} or {}{}?", purpose(first), place(first), purpose(second), place(second))
-}
-
-fn what(intent: &Intent) -> String {
-    let verb = match intent.action {
-        Action::Search => "find",
-        Action::List | Action::Read => "see",
-        Action::Create => "create",
-        Action::Update => "change",
-        Action::Delete => "delete",
-        Action::Execute => "run",
-        Action::Send => "send, and to whom",
-        Action::Move => "move, and where to",
-        Action::Copy => "copy",
-        Action::Convert => "convert, and into what",
-        Action::Compute => "work out",
-        Action::Compare => "compare",
-        Action::Monitor => "check",
-        Action::Unknown => "do",
-    };
-    match intent.target.as_str() {
-        "" => format!("What would you like to {verb}?"),
-        target => format!("What exactly about the {target} would you like to {verb}?"),
-    }
 }
 
 /// A tool's purpose in a few words: what its name says, as people write it.

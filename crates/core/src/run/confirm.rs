@@ -21,7 +21,7 @@ pub struct Confirmation {
 pub enum Asked {
     /// The plan as a whole, before anything runs: it destroys something.
     Plan,
-    /// Calls that destroy something and whose arguments were not known before.
+    /// Calls that destroy something and whose arguments were not known before, or that may not be what was asked.
     Calls(Vec<Call>),
     /// Calls that take something back, of which only the names of tools say that they do.
     Undo(Vec<Call>),
@@ -53,11 +53,11 @@ impl Run {
         Ok(())
     }
 
-    /// Does not agree. What destroys is then not done, and what was done stays.
+    /// Does not agree. What was asked about is then not done, and what was done stays.
     pub fn decline(&mut self, digest: &str) -> Result<(), Stale> {
         match self.answered(digest)? {
             Asked::Plan | Asked::Calls(_) => {
-                let why = "what cannot be taken back was not agreed to".to_owned();
+                let why = "it was not agreed to".to_owned();
                 self.stop = Some(Stop { why, by_person: true, leaving: Leaving::Everything });
                 self.course = Course::Stopping;
             }
@@ -98,9 +98,13 @@ impl Run {
     pub(super) fn needs_agreement(&self, at: usize, piece: usize, call: &Call) -> bool {
         let step = &self.plan.steps()[at];
         let Work::Begun { pieces, .. } = &self.works[at] else { return false };
-        step.effect == Effect::Destroy
-            && !step.is_known()
-            && pieces[piece].agreed.as_ref() != Some(&digest_of(call))
+        let was_shown = step.is_known() && self.agreed.is_some();
+        let is_agreed = match step.effect {
+            Effect::Destroy => pieces[piece].agreed.as_ref() == Some(&digest_of(call)),
+            // What the words mean is the same for every element.
+            Effect::Read | Effect::Write => !step.is_unsure || pieces.iter().any(|it| it.agreed.is_some()),
+        };
+        !was_shown && !is_agreed
     }
 }
 

@@ -223,6 +223,25 @@ fn c3_a_plan_that_destroys_is_confirmed_as_a_whole_and_late_arguments_once_they_
 }
 
 #[test]
+fn r9_a_step_that_is_not_sure_is_agreed_to_before_it_is_done_and_nothing_overtakes_it() {
+    let find = step("find", Effect::Read, &[]);
+    let unsure = Step { is_unsure: true, ..step("unsure", Effect::Write, &[("path", output("find", ""))]) };
+    let tell = Step { after: vec!["unsure".to_owned()], ..step("tell", Effect::Write, &[]) };
+    let mut world = World::new(vec![find, unsure, tell]);
+    world.answers("find", json!("/home"));
+    insta::assert_snapshot!(world.play(), @r#"
+    call find {}
+    confirm unsure {"path":"/home"}
+    call unsure {"path":"/home"}
+    call tell {}
+    example: completed
+      done                 find (s__find)
+      done                 unsure (s__unsure)
+      done                 tell (s__tell)
+    "#);
+}
+
+#[test]
 fn c3_an_answer_to_another_question_does_not_count_and_declining_leaves_what_was_done() {
     let first = step("first", Effect::Write, &[]);
     let late = step("late", Effect::Destroy, &[("path", output("first", ""))]);
@@ -238,7 +257,7 @@ fn c3_an_answer_to_another_question_does_not_count_and_declining_leaves_what_was
     assert_eq!(world.run.agree(&whole.digest), Err(Stale));
     world.run.decline(&exact.digest).unwrap();
     insta::assert_snapshot!(world.play(), @r"
-    example: cancelled: what cannot be taken back was not agreed to; what was done stays
+    example: cancelled: it was not agreed to; what was done stays
       done                 first (s__first)
       not started          late (s__late)
     ");

@@ -3,7 +3,7 @@
 //!
 //! They are data (`data/definitions.json`), and English by convention, whatever language a request is in.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -22,6 +22,8 @@ pub(crate) struct Vocabulary {
     pub(crate) servers: Servers,
     pub(crate) parameters: Parameters,
     pub(crate) descriptions: Descriptions,
+    /// What signs are called where one is chosen by its name.
+    pub(crate) marks: HashMap<String, String>,
 }
 
 /// Verbs in the names of tools, by what they do.
@@ -90,6 +92,8 @@ pub(crate) struct Parameters {
     pub(crate) flags: Set,
     /// They are filled in only where somebody says so in plain words.
     pub(crate) guarded: Set,
+    /// They take the place of a thing among others, from 0 or from 1 on.
+    pub(crate) counted: Set,
     /// They take the lower end.
     pub(crate) low: Set,
     /// They take the upper end.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use toolyard_core::decide::normalised;
 use toolyard_core::index::tool_text;
 use toolyard_core::rank::{
-    self, Availability, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
+    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
@@ -109,7 +109,14 @@ impl Hub {
             world: scene.world(snapshot),
         };
         let is_remembering = routing.enable_caching && routing.cache_size > 0;
-        let known = if is_remembering { self.memory.cache.get(&key, start, routing.cache_ttl) } else { None };
+        // What was used lately has no say about others, and only makes surer what was sure without it.
+        let stands = |known: &Decision| {
+            let mut recent = known.candidates.iter().map(|it| is_recent(&key.recent, snapshot, it));
+            let is_first = recent.next() == Some(true);
+            !recent.any(|it| it) && (!is_first || known.verdict == Verdict::Act)
+        };
+        let age = (start, routing.cache_ttl);
+        let known = is_remembering.then(|| self.memory.cache.get(&key, age, stands)).flatten();
         if let Some(known) = known {
             return known;
         }
@@ -131,6 +138,10 @@ impl Hub {
         }
         // The model may answer the next time.
         if is_remembering && is_final && !ranking.has_failed {
+            // What was used lately and is no candidate had no say.
+            if !decision.candidates.iter().any(|it| is_recent(&key.recent, snapshot, it)) {
+                key.recent.clear();
+            }
             self.memory.cache.put(key, Arc::clone(&decision), start, routing.cache_size);
         }
         decision
@@ -265,6 +276,12 @@ impl Hub {
             meant: self.meanings.now(),
         }
     }
+}
+
+/// Whether a conversation used a candidate lately.
+fn is_recent(recent: &[Arc<str>], snapshot: &Snapshot, candidate: &Candidate) -> bool {
+    let id = snapshot.catalog.tools()[candidate.position].id.as_str();
+    recent.iter().any(|used| **used == *id)
 }
 
 /// What a search asks.

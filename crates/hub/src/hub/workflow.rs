@@ -168,7 +168,10 @@ pub fn question(asked: &Confirmation) -> String {
     };
     match &asked.asked {
         Asked::Plan => "This workflow does something that cannot be taken back. Run it?".to_owned(),
-        Asked::Calls(calls) => format!("This cannot be taken back:{}\nDo it?", shown(calls)),
+        Asked::Calls(calls) if calls.iter().any(|call| call.effect == Effect::Destroy) => {
+            format!("This cannot be taken back:{}\nDo it?", shown(calls))
+        }
+        Asked::Calls(calls) => format!("This may not be what you mean:{}\nDo it?", shown(calls)),
         Asked::Undo(calls) => {
             format!("A step failed. What was done before can be taken back with:{}\nDo it?", shown(calls))
         }

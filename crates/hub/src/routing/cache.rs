@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use toolyard_core::rank::Decision;
 
 /// Everything that a decision is made from.
@@ -32,7 +33,7 @@ pub(crate) struct World {
 }
 
 /// How often a decision was remembered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Decisions that were remembered.
     pub hits: u64,
@@ -70,9 +71,19 @@ struct Entry {
 }
 
 impl Cache {
-    /// Returns the decision for a key that is not older than `ttl`, and counts whether there was one.
-    pub(crate) fn get(&self, key: &Key, now: Instant, ttl: Duration) -> Option<Arc<Decision>> {
-        let found = self.held.lock().get(key, now, ttl);
+    /// Returns the decision for a key that is not older than `ttl`, and counts whether there was one. One that was made
+    /// where nothing had been used lately serves as well if it `stands`.
+    pub(crate) fn get(
+        &self,
+        key: &Key,
+        (now, ttl): (Instant, Duration),
+        stands: impl Fn(&Decision) -> bool,
+    ) -> Option<Arc<Decision>> {
+        let mut held = self.held.lock();
+        let plain = (!key.recent.is_empty()).then(|| Key { recent: Vec::new(), ..key.clone() });
+        let plain = plain.and_then(|key| held.get(&key, now, ttl)).filter(|it| stands(it));
+        let found = plain.or_else(|| held.get(key, now, ttl));
+        drop(held);
         let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
@@ -177,10 +188,10 @@ mod tests {
         for task in ["a", "b"] {
             cache.put(key(task, 1), decision(), now, 2);
         }
-        assert!(cache.get(&key("a", 1), now, TTL).is_some());
+        assert!(cache.get(&key("a", 1), (now, TTL), |_| true).is_some());
         cache.put(key("c", 1), decision(), now, 2);
-        assert!(cache.get(&key("b", 1), now, TTL).is_none());
-        assert!(cache.get(&key("a", 1), now, TTL).is_some());
+        assert!(cache.get(&key("b", 1), (now, TTL), |_| true).is_none());
+        assert!(cache.get(&key("a", 1), (now, TTL), |_| true).is_some());
         assert_eq!(cache.tally(), Tally { hits: 2, misses: 1, late: 0, entries: 2 });
     }
 
@@ -190,7 +201,7 @@ mod tests {
         for moment in testkit::seed::day() {
             let now = morning + Duration::from_secs(60 * moment.minute);
             let key = key(&moment.task, 1);
-            if cache.get(&key, now, Duration::from_secs(3600)).is_none() {
+            if cache.get(&key, (now, Duration::from_secs(3600)), |_| true).is_none() {
                 cache.put(key, decision(), now, 1000);
             }
         }
@@ -202,12 +213,15 @@ mod tests {
     fn r12_a_decision_is_forgotten_in_time_and_with_its_catalog() {
         let (cache, now) = (Cache::default(), Instant::now());
         cache.put(key("a", 1), decision(), now, 9);
-        assert!(cache.get(&key("a", 1), now + TTL, TTL).is_none());
+        assert!(cache.get(&key("a", 1), (now + TTL, TTL), |_| true).is_none());
         cache.put(key("a", 1), decision(), now, 9);
         cache.put(key("b", 2), decision(), now, 9);
         assert_eq!(cache.tally().entries, 1);
         cache.put(key("a", 1), decision(), now, 9);
-        assert!(cache.get(&key("a", 1), now, TTL).is_none(), "an old catalog is not brought back");
-        assert!(cache.get(&key("b", 2), now, TTL).is_some());
+        assert!(
+            cache.get(&key("a", 1), (now, TTL), |_| true).is_none(),
+            "an old catalog is not brought back"
+        );
+        assert!(cache.get(&key("b", 2), (now, TTL), |_| true).is_some());
     }
 }

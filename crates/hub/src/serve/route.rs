@@ -74,6 +74,7 @@ pub(crate) async fn call(request: Request) -> Answer {
             note: None,
             decision: None,
             settled: Settled::default(),
+            not_done: Vec::new(),
             adviser: None,
             has_asked: false,
         };
@@ -134,6 +135,8 @@ struct RouteCall {
     decision: Option<Arc<Decision>>,
     /// What words became, and what is still missing.
     settled: Settled,
+    /// What of the task is left undone, in its own words.
+    not_done: Vec<String>,
     /// What may find other values when a server does not take these.
     adviser: Option<Adviser>,
     /// Whether a person was asked by a form which tool is meant.
@@ -182,7 +185,7 @@ impl RouteCall {
                     self.task = format!("{}\n{}", question.task, self.input.task);
                     return self.choose(position, others).await;
                 }
-                Follow::Neither => return self.nothing(0.0),
+                Follow::Neither => return self.nothing(None),
                 Follow::Words(task) => self.task = task,
             },
             (None, Some(handle))
@@ -221,7 +224,7 @@ impl RouteCall {
             Conclusion::Plan(prospect) => self.planned(prospect).await,
             Conclusion::Incomplete(lack) => self.lacking(&lack),
             Conclusion::Ask(question) => self.ask(question).await,
-            Conclusion::Decline(decision) => self.nothing(decision.confidence),
+            Conclusion::Decline(decision) => self.nothing(Some(&decision)),
         }
     }
 
@@ -314,7 +317,8 @@ impl RouteCall {
 
     /// Does what is meant, unless something is missing or has to be confirmed first.
     async fn act(&mut self, draft: Draft, sureness: Sureness) -> Box<RawValue> {
-        let Draft { position, confidence, settled, others, .. } = draft;
+        let Draft { position, confidence, settled, others, not_done, .. } = draft;
+        self.not_done = not_done;
         let arguments = self.input.arguments.clone();
         let mut chosen = Chosen { position, confidence, arguments, others };
         chosen.put(&settled.found);
@@ -445,7 +449,7 @@ impl RouteCall {
             self.reception.hub.note_use(conversation, tool.id.as_str());
         }
         let mut reply = Reply::new(&[tool.id.as_str()], chosen.confidence);
-        reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
+        reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown_beside(chosen.confidence)));
         reply.set("needsClarification", &false);
         let arguments = input::or_empty(chosen.arguments.clone());
         let with = match arguments.get() {

@@ -257,6 +257,8 @@ fn step(raw: &RawStep, at: usize, page: &mut Page<'_>) -> Option<Step> {
         retries: raw.retries,
         undo: undo.map_or(Some(None), |it| it.map(Some))?,
         estimate_ms: 0,
+        words: String::new(),
+        is_unsure: false,
     })
 }
 

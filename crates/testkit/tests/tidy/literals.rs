@@ -43,7 +43,7 @@ const KNOWN: [(&str, &str); 14] = [
     (
         "what the program itself prints or starts",
         "skill when tools run state workflow who tool arguments outcome ms server transport domain belief why set from kind \
-         requests ran wrong confirm draft and values asked offered declined \
+         requests ran wrong part confirm draft and values asked offered declined \
          calls valid exact recall precision invented repeated queries µs acts right asks offers the one declines \
          rightly essential utility fallback client file npx npm node pipx python",
     ),

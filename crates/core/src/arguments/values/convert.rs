@@ -10,6 +10,7 @@ use super::super::request::ParsedRequest;
 use super::super::sources::Now;
 use super::entry::{Entry, says_json};
 use crate::form::{Field, Form, Format, Kind};
+use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::{in_words, words};
 
 /// How a value had to be changed to fit a field.
@@ -256,7 +257,11 @@ fn choice(
     let plain = plain_text(&text);
     let spelt = |it: &Value| written(it).unwrap_or_default();
     let parted = |it: &str| words(it).map(plain_text).collect::<Vec<_>>().join(" ");
-    let is_same = |it: &&Value| plain_text(&spelt(it)) == plain || parted(&spelt(it)) == parted(&text);
+    let mark = vocabulary().marks.get(text.as_str());
+    let is_same = |it: &&Value| {
+        let spelt = spelt(it);
+        plain_text(&spelt) == plain || parted(&spelt) == parted(&text) || mark == Some(&spelt)
+    };
     if let Some(found) = field.choices.iter().find(is_same) {
         return Some((found.clone(), Conversion::Choice(Similarity::Exact)));
     }
@@ -264,14 +269,17 @@ fn choice(
     if !value.is_string() || text.len() > MOST_READ {
         return None;
     }
-    // The name of a value says what its words are about: `sort: newest first`.
-    let task = format!("{} {text}", in_words(&entry.path));
+    // The name of a value says what its words are about, `sort: newest first`, and is no choice itself.
+    let name = in_words(&entry.path);
+    let task = format!("{name} {text}");
     let request = ParsedRequest::parse(&task, now);
     let found = candidates(form, field, &request);
-    let similarity =
-        |origin: Origin| if let Origin::Choice(similarity) = origin { Some(similarity) } else { None };
+    let similarity = |it: &Candidate| match it.origin {
+        Origin::Choice(similarity) if it.bytes.end > name.len() => Some(similarity),
+        _ => None,
+    };
     let (how, found) =
-        found.iter().filter_map(|it| Some((similarity(it.origin)?, it))).max_by_key(|(how, _)| *how)?;
+        found.iter().filter_map(|it| Some((similarity(it)?, it))).max_by_key(|(how, _)| *how)?;
     let value = if field.is_list { found.value.get(0)?.clone() } else { found.value.clone() };
     Some((value, Conversion::Choice(how)))
 }

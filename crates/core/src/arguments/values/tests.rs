@@ -103,3 +103,60 @@ fn r9_what_the_reader_sees_names_every_value() {
     let values = json!({"file": "a.md", "lines": 20});
     assert_eq!(spoken("Read a file", values.as_object().unwrap()), "Read a file\nfile: a.md\nlines: 20");
 }
+
+fn rollout() -> Form {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "subCommand": {"enum": ["history", "restart", "status"], "default": "status"},
+            "resourceType": {"enum": ["deployment", "statefulset"], "description": "Type of resource"},
+            "name": {"type": "string", "description": "Name of the resource"},
+            "delimiter": {"enum": ["comma", "semicolon", "tab"]},
+            "row_index": {"type": "integer"},
+        },
+        "required": ["subCommand", "resourceType", "name"],
+    });
+    Form::new(("rollout", "Manage the rollout of a resource"), schema)
+}
+
+#[test]
+fn r9_a_choice_that_the_action_itself_says_is_taken() {
+    let filling = placed(&rollout(), "Restart a deployment", &json!({"name": "web"}));
+    assert_eq!(
+        Value::Object(filling.object()),
+        json!({"subCommand": "restart", "resourceType": "deployment", "name": "web"})
+    );
+}
+
+#[test]
+fn r9_the_name_of_a_value_is_no_choice_and_a_sign_is_called_by_its_name() {
+    let filling =
+        placed(&rollout(), "Look at something", &json!({"deployment": "payments", "delimiter": ";"}));
+    let sent = filling.object();
+    assert_eq!(
+        (sent.get("delimiter"), sent.get("resourceType")),
+        (Some(&json!("semicolon")), None),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn r9_what_a_call_lost_on_its_way_is_said_to_be_unused() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"elements": {"type": "array", "items": {
+            "type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"],
+            "additionalProperties": false,
+        }}},
+    });
+    let form = Form::new(("draw", "Draw something"), schema);
+    let filling = placed(&form, "Draw", &json!({"elements": [{"id": "a", "colour of the line": "red"}]}));
+    assert_eq!((filling.arguments.len(), &*filling.unused), (0, &["elements".to_owned()][..]));
+}
+
+#[test]
+fn r9_a_number_is_no_sure_index() {
+    let filling = placed(&rollout(), "Look at something", &json!({"row": 2}));
+    let index = filling.arguments.iter().find(|it| it.name == "row_index");
+    assert!(index.is_none_or(|it| it.confidence < 0.7), "{filling:?}");
+}

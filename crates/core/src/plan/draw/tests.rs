@@ -79,6 +79,7 @@ fn drawn(task: &str, tools: &[&str], given: &Value) -> Result<Plan, Gap> {
                 filling: fill(&forms[at].1, &sources),
                 estimate_ms: 100,
                 inverse: inverses[at].as_ref().map(|(tool, form)| (*tool, form)),
+                is_unsure: false,
             }
         })
         .collect();
@@ -120,6 +121,7 @@ fn r9_a_step_has_a_name_whatever_its_tool_is_called() {
             filling: Filling::default(),
             estimate_ms: 1,
             inverse: None,
+            is_unsure: false,
         };
         assert_eq!(name::name(&chosen, &[]), name);
     }

@@ -88,6 +88,8 @@ fn plan(sketches: &[Sketch]) -> Plan {
             retries: sketch.retries,
             undo,
             estimate_ms: 0,
+            words: String::new(),
+            is_unsure: sketch.kind % 4 == 1,
         }
     });
     Plan::new("random", steps.collect()).unwrap()

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::rank::{Decision, Verdict};
+use toolyard_core::rank::{Candidate, Decision, Signal, Verdict};
 use toolyard_core::task::{Pick, pick};
+use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Tool;
 
 use super::pending::Question;
@@ -62,7 +63,7 @@ impl RouteCall {
         reply.set("alternatives", &reply::offer(&self.snapshot, offered, reasons.filter(|_| explains)));
         reply.set("needsClarification", &true);
         reply.set("clarificationQuestion", &text);
-        reply.say(&format!("{text}{}", reply::numbered(&tools)));
+        reply.say(&format!("{text}{}", reply::numbered(&self.snapshot, &tools)));
         if let Some(task) = task {
             let handle = self.put(task, offered, None);
             reply.set("session", &handle);
@@ -93,13 +94,20 @@ impl RouteCall {
         self.reception.pending.put(self.input.session.as_deref(), question, |handle| self.is_ours(handle))
     }
 
-    /// Says that no tool fits.
-    pub(super) fn nothing(&self, confidence: f64) -> Box<RawValue> {
-        let mut reply = Reply::new(&[], confidence);
+    /// Says that no tool fits, and which server comes nearest.
+    pub(super) fn nothing(&self, decision: Option<&Decision>) -> Box<RawValue> {
+        let mut reply = Reply::new(&[], decision.map_or(0.0, |it| it.confidence));
         reply.set("alternatives", &json!([]));
         reply.set("needsClarification", &false);
-        let servers = servers(&self.reception.hub, &self.view);
-        reply.say(&format!("No tool here fits this. Configured servers: {servers}."));
+        let nearest = decision.and_then(|it| it.candidates.first());
+        let server = |it: &Candidate| &*self.snapshot.catalog.tools()[it.position].server;
+        reply.say(&match nearest {
+            Some(it) if it.signals[Signal::Named as usize] > 0.0 => {
+                format!("No tool here fits this: none of {} does it.", server(it))
+            }
+            Some(it) => format!("No tool here fits this. The nearest server is {}.", server(it)),
+            None => format!("No tool here fits this. Servers: {}.", servers(&self.reception.hub, &self.view)),
+        });
         self.close(reply)
     }
 
@@ -192,6 +200,9 @@ impl RouteCall {
 
     /// Adds what is said besides, and ends the answer.
     pub(super) fn close(&self, mut reply: Reply) -> Box<RawValue> {
+        if !self.not_done.is_empty() {
+            reply.not_done(&self.not_done);
+        }
         if let Some(note) = &self.note {
             reply.set("note", note);
             reply.say(note);
@@ -232,6 +243,12 @@ impl RouteCall {
     /// How many alternatives are shown.
     pub(super) fn shown(&self) -> usize {
         self.input.max_results.unwrap_or(self.reception.hub.config().routing.clarification.show_alternatives)
+    }
+
+    /// How many alternatives are shown beside a tool: none where that is surely meant.
+    pub(super) fn shown_beside(&self, confidence: f64) -> usize {
+        let is_sure = confidence >= thresholds().decision.sure;
+        if is_sure { self.input.max_results.unwrap_or(0) } else { self.shown() }
     }
 
     pub(super) fn sees(&self, tool: &Tool) -> bool {

@@ -31,7 +31,8 @@ impl RouteCall {
         let unsure: Vec<&str> = self.unsure().collect();
         let wanted: Vec<&str> = values.keys().map(String::as_str).collect();
         let signature = format!("{id}{}", self.snapshot.catalog.form(chosen.position).signature(&wanted));
-        let offered: Vec<usize> = chosen.others.iter().copied().take(self.shown()).collect();
+        let shown = self.shown_beside(chosen.confidence);
+        let offered: Vec<usize> = chosen.others.iter().copied().take(shown).collect();
         let names = missing.iter().map(|name| (*name).to_owned()).collect();
         let handle = self.put(&self.task, &offered, Some((id, chosen.arguments.clone(), names)));
         let unused = &self.settled.unused;

@@ -12,6 +12,10 @@ const MOST_RESULTS: usize = 20;
 /// Members of the context that are also read beside it.
 const CONTEXT: [&str; 4] = ["arguments", "session", "confirm", "more"];
 
+/// Why two settings cannot both be meant.
+const AT_ODDS: &str =
+    "`multiStepMode` asks for several tools and `allowMultiTool` forbids them: leave one of them out";
+
 /// One call of `smart_route`.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
@@ -74,7 +78,8 @@ impl Input {
             (Some(true), _) => Mode::DryRun,
             _ => Mode::Run,
         };
-        let splitting = match (flag(&context, "multiStepMode"), flag(&options, "allowMultiTool")) {
+        let several = (flag(&context, "multiStepMode"), flag(&options, "allowMultiTool"));
+        let splitting = match several {
             (Some(true), _) | (None, Some(true)) => Some(Splitting::Bold),
             (Some(false), _) | (None, Some(false)) => None,
             (None, None) => Some(Splitting::Careful),
@@ -87,6 +92,8 @@ impl Input {
             (Err(why), _) => (None, Some(why)),
         };
         let wrong_arguments = wrong_arguments.or(values.as_ref().err().cloned());
+        let wrong_arguments =
+            wrong_arguments.or_else(|| (several == (Some(true), Some(false))).then(|| AT_ODDS.to_owned()));
         Self {
             task: text(arguments, "task").unwrap_or_default(),
             previous_result: some(text(&context, "previousResult")),

@@ -11,6 +11,7 @@ use crate::hub::{text_of, texts};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::serve::remainder::Rest;
+use crate::serve::tools::one_line;
 
 /// Bytes of a tool's description beside a result, where every byte counts.
 const BRIEF: usize = 60;
@@ -61,6 +62,14 @@ impl Reply {
         }
         // What servers say of themselves and of their failures is shown here; results are passed on apart.
         self.text.push_str(&clean(line));
+    }
+
+    /// Says what of a task was not done, in its own words.
+    pub(super) fn not_done<T: AsRef<str> + serde::Serialize>(&mut self, words: &[T]) {
+        let named: Vec<String> =
+            words.iter().map(|it| format!("“{}”", shortened(it.as_ref(), ERROR))).collect();
+        self.set("notDone", &words);
+        self.say(&format!("Not done: {}.", named.join(", ")));
     }
 
     /// Says that something went wrong.
@@ -170,11 +179,11 @@ pub(super) fn offer(snapshot: &Snapshot, offered: &[usize], reasons: Option<&Dec
     offered.iter().map(entry).collect()
 }
 
-/// Lists offered tools as numbered lines.
-pub(super) fn numbered(tools: &[&Tool]) -> String {
+/// Lists offered tools as numbered lines: what each takes, and what it does.
+pub(super) fn numbered(snapshot: &Snapshot, tools: &[&Tool]) -> String {
     let mut lines = String::new();
     for (at, tool) in tools.iter().enumerate() {
-        let _ = write!(lines, "\n{}. {}: {}", at + 1, tool.id.as_str(), described(tool, TELLING));
+        let _ = write!(lines, "\n{}. {}", at + 1, one_line(snapshot, tool));
     }
     lines
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolyard_core::decide::{Lack, Prospect};
-use toolyard_core::plan::Plan;
+use toolyard_core::plan::{Plan, Step};
 use toolyard_core::run::{Asked as Question, Confirmation, Ending, Report, Upshot};
 
 use super::form::{self, Answered};
@@ -105,7 +105,7 @@ impl RouteCall {
                     execution.agree(&asked.digest)
                 }
                 Answered::With(_) | Answered::Declined => execution.decline(&asked.digest),
-                Answered::Not => return self.unconfirmed_run(&execution.id, &asked, &text, journey),
+                Answered::Not => return self.unconfirmed_run(&execution, &asked, &text, journey),
             };
             if let Err(stale) = answered {
                 return self.failed(&stale.to_string(), journey.confidence, &[]);
@@ -113,20 +113,20 @@ impl RouteCall {
         }
     }
 
-    /// Answers with the handle that confirms what a run asks.
+    /// Answers with the handle that confirms what a run asks, and with what was done before.
     fn unconfirmed_run(
         &self,
-        id: &str,
+        execution: &Execution,
         asked: &Confirmation,
         text: &str,
         journey: &Journey<'_>,
     ) -> Box<RawValue> {
         let number = getrandom::u64().expect("the system has randomness");
-        let owner = digest(&[&self.caller.principal, id, &asked.digest]);
-        let (id, question) = (id.to_owned(), asked.digest.clone());
+        let owner = digest(&[&self.caller.principal, &execution.id, &asked.digest]);
+        let (id, question) = (execution.id.clone(), asked.digest.clone());
         let bound: Bound = (number, id, question, journey.confidence, journey.single.to_vec(), owner);
         let handle = self.reception.hub.seal.close(PURPOSE, &bound, PATIENCE);
-        let mut reply = Reply::new(&[], journey.confidence);
+        let mut reply = self.reported(execution.run().plan(), &execution.run().report(), journey);
         reply.set("alternatives", &json!([]));
         reply.set("needsClarification", &true);
         reply.set("clarificationQuestion", &text);
@@ -184,17 +184,37 @@ impl RouteCall {
                 result.insert(step.name.clone(), shown.unwrap_or_else(|| thing(&step.name, output, is_one)));
             }
         }
-        let mut reply = Reply::with_result(&Value::Object(result), &executed, journey.confidence);
+        let mut reply = match executed.is_empty() {
+            true => Reply::new(&[], journey.confidence),
+            false => Reply::with_result(&Value::Object(result), &executed, journey.confidence),
+        };
         reply.set("needsClarification", &false);
         reply.set("workflowSteps", &plan.steps().len());
-        reply.say(&format!("[{}, confidence {:.2}]", executed.join(", "), journey.confidence));
-        if report.ending != Ending::Completed {
+        let not_done = not_done(plan, report);
+        if !executed.is_empty() {
+            reply.say(&format!("[{}, confidence {:.2}]", executed.join(", "), journey.confidence));
+        }
+        if !not_done.is_empty() {
+            reply.not_done(&not_done);
+        }
+        if !matches!(report.ending, Ending::Completed | Ending::Open) {
             reply.set("steps", &report.accounts);
             reply.set("advice", &report.advice);
             reply.say(&report.words());
         }
         reply
     }
+}
+
+/// Returns what of a request was not done, in its own words.
+fn not_done<'p>(plan: &'p Plan, report: &Report) -> Vec<&'p str> {
+    let stays = [Upshot::Done, Upshot::NotUndone, Upshot::Unknown];
+    let is_done = |step: &Step| {
+        let mut own = report.accounts.iter().filter(|account| account.step == step.name).peekable();
+        own.peek().is_some() && own.all(|it| stays.contains(&it.fate))
+    };
+    let left = plan.steps().iter().filter(|step| !is_done(step)).map(|step| step.words.as_str());
+    left.filter(|words| !words.is_empty()).collect()
 }
 
 /// Whether a call of a step was made and may have had an effect.
