@@ -1,7 +1,7 @@
 //! Tools by what they do.
 
 use serde_json::{Value, json};
-use toolyard_hub::routing::Provisional;
+use toolyard_hub::routing::{Findings, Provisional};
 
 use crate::common::Common;
 use crate::failure::Failure;
@@ -33,7 +33,8 @@ pub(crate) async fn run(common: &Common, asked: &Find) -> Result<(), Failure> {
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
         let provisional = Provisional::default();
-        let found = hub.find(&snapshot, &query, asked.limit, &provisional).await;
+        let Findings { tools: found, is_close } =
+            hub.find(&snapshot, &query, asked.limit, &provisional).await;
         learn::note(hub, &provisional);
         let found = found.iter().map(|(at, score)| (&snapshot.catalog.tools()[*at], *score));
         if common.json {
@@ -50,6 +51,9 @@ pub(crate) async fn run(common: &Common, asked: &Find) -> Result<(), Failure> {
         let rows: Vec<_> = found.map(|(tool, _)| tools::row(tool)).collect();
         if rows.is_empty() {
             return Err(Failure::new("no tool fits these words").hint("`toolyard list` shows every tool"));
+        }
+        if !is_close {
+            anstream::eprintln!("No close match. The nearest:");
         }
         Ok(output::text(&output::grid(Layout { cut: true, ..Layout::default() }, rows))?)
     })

@@ -441,7 +441,13 @@ impl<'a> Decide<'a> {
         let is_told = settled.found.iter().all(|it| it.source == Source::Default);
         let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
         let others = others.filter(|other| *other != position).collect();
-        let least = named.map_or_else(|| least(knowledge.effect), |_| thresholds().call.named);
+        let limits = &thresholds().call;
+        let least = match (named, knowledge.effect) {
+            (Some(_), Effect::Read) => limits.named_read,
+            (Some(_), Effect::Write | Effect::Destroy) => limits.named_write,
+            (None, Effect::Read) => limits.read,
+            (None, Effect::Write | Effect::Destroy) => limits.write,
+        };
         // Who gave arguments under their own names, or chose the tool, knows what is sent; so does a model that read all.
         let is_callers = is_told && (!self.goal.given.is_empty() || decision.is_none() && named.is_none());
         // Who lowers the confidence that a tool needs has chosen it.
@@ -509,14 +515,6 @@ impl<'a> Decide<'a> {
                 now: sources.now,
             }))),
         }
-    }
-}
-
-/// Returns how likely exact a call from words must be to be made.
-fn least(effect: Effect) -> f64 {
-    match effect {
-        Effect::Read => thresholds().call.read,
-        Effect::Write | Effect::Destroy => thresholds().call.write,
     }
 }
 

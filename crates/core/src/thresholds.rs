@@ -97,7 +97,7 @@ thresholds! {
     }
     /// How sure a whole call must be before it is made.
     call: Call {
-        read, write, step, named,
+        read, write, step, named_read, named_write,
     }
     /// How the language of a request is told.
     language: Language {

@@ -18,6 +18,15 @@ pub use provisional::Provisional;
 pub(crate) use recent::{Recent, freshness};
 pub(crate) use spent::Spent;
 
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// The tools by their positions, the best first, with scores that compare only with one another.
+    pub tools: Vec<(usize, f32)>,
+    /// Whether something among them may be what is wanted.
+    pub is_close: bool,
+}
+
 /// A request in plain words, and whose it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {

@@ -161,12 +161,7 @@ async fn r19_everyday_requests_from_words_alone_run_or_are_drafted_and_nothing_i
         }
     }
     let share = |of: usize| of as f64 / count.requests as f64;
-    println!(
-        "right {:.3}, asked {:.3}, ran {}, wrong {}",
-        share(count.right),
-        share(count.asked),
-        count.ran,
-        count.wrong.len()
-    );
-    assert!(count.wrong.len() * 20 <= count.ran, "{:#?}", count.wrong);
+    let report = format!("right {:.3}, asked {:.3}, {count:#?}", share(count.right), share(count.asked));
+    assert!(share(count.right) > 0.7 && share(count.asked) < 0.3, "{report}");
+    assert!(count.wrong.len() * 20 <= count.ran, "{report}");
 }

@@ -162,10 +162,17 @@ fn inner(text: &str, at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bool)
     if !chunk.contains(is_unparted) {
         return emit(at, false);
     }
+    if let Some(end) = path_end(chunk, text[at.end..].starts_with(char::is_whitespace)) {
+        emit(at.start..at.start + end, false);
+        return part(text, at.start + end..at.end, emit);
+    }
     let mut run = at.start;
     for (place, c) in chunk.char_indices() {
         let here = at.start + place;
-        let is_mark = CLOSING.contains(c) || OPENING.contains(c);
+        let is_name = |c: char| c.is_ascii_alphanumeric();
+        let is_inside =
+            c == '.' && chunk[..place].ends_with(is_name) && chunk[place + 1..].starts_with(is_name);
+        let is_mark = (CLOSING.contains(c) || OPENING.contains(c)) && !is_inside;
         if is_unparted(c) || is_mark {
             if run < here {
                 emit(run..here, false);
@@ -176,5 +183,56 @@ fn inner(text: &str, at: Range<usize>, emit: &mut impl FnMut(Range<usize>, bool)
     }
     if run < at.end {
         emit(run..at.end, false);
+    }
+}
+
+/// Returns where a path ends that has letters of a script without spaces, such as `/home/音乐/a.mp3`. A last part without
+/// an ending is sure only where a space follows.
+fn path_end(chunk: &str, is_parted: bool) -> Option<usize> {
+    let is_path = chunk.starts_with(['/', '~']) || chunk.get(1..3) == Some(":\\");
+    let (mut end, mut has_letters) = (0, false);
+    for part in chunk.split_inclusive(['/', '\\']).take_while(|_| is_path) {
+        let Some((first, _)) = part.char_indices().find(|(_, c)| is_unparted(*c)) else {
+            end += part.len();
+            continue;
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric();
+        let dot = part.rfind('.').filter(|dot| *dot > first && part[dot + 1..].starts_with(is_name));
+        let whole = match dot {
+            _ if part.contains(|c| CLOSING.contains(c) && c != '.') || part[..first].contains('.') => None,
+            _ if part.ends_with(['/', '\\']) => Some(part.len()),
+            Some(dot) => {
+                Some(dot + 1 + part[dot + 1..].find(|c| !is_name(c)).unwrap_or(part.len() - dot - 1))
+            }
+            None => (is_parted && first == 0).then_some(part.len()),
+        };
+        has_letters |= whole.is_some();
+        match whole {
+            Some(whole) if whole == part.len() => end += whole,
+            other => {
+                end += other.unwrap_or(first);
+                break;
+            }
+        }
+    }
+    (has_letters && end > 0).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r9_a_path_may_have_letters_that_are_written_without_spaces() {
+        let first = |text: &str| tokens(text).iter().map(|it| text[it.at.clone()].to_owned()).next().unwrap();
+        for (text, path) in [
+            ("/Users/lin/录音/周例会.mp3", "/Users/lin/录音/周例会.mp3"),
+            ("/home/user/数据/原始 这个目录", "/home/user/数据/原始"),
+            ("/data/写真/旅行.jpgを開いて", "/data/写真/旅行.jpg"),
+            ("/home/a.txtを開いて", "/home/a.txt"),
+            ("C:\\文件\\报告.docx 打开", "C:\\文件\\报告.docx"),
+        ] {
+            assert_eq!(first(text), path);
+        }
     }
 }

@@ -6,6 +6,8 @@ use super::{Form, check};
 
 /// Parameters that are shown.
 const MOST_SHOWN: usize = 8;
+/// Parameters of which at least the name is shown.
+const MOST_NAMED: usize = 8;
 /// Characters after which no further parameter is shown that need not be.
 const MOST_CHARS: usize = 260;
 /// Choices that are shown of one parameter, and characters of each.
@@ -20,7 +22,7 @@ const MOST_DEFAULT: usize = 20;
 
 impl Form {
     /// Writes what it takes as one line: what is required first, then what is `wanted`, then the rest as far as there is
-    /// room. What is left out is counted.
+    /// room. What is left out is counted and named.
     pub fn signature(&self, wanted: &[&str]) -> String {
         let root = check::resolved(&self.schema, &self.schema);
         let Some(properties) = root.get("properties").and_then(Value::as_object) else {
@@ -34,20 +36,23 @@ impl Form {
         };
         let mut names: Vec<&String> = properties.keys().collect();
         names.sort_by_key(|name| rank(name));
-        let mut shown: Vec<String> = Vec::new();
+        let (mut shown, mut hidden): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
         for name in names {
             let is_needed = rank(name) < 2;
             let chars: usize = shown.iter().map(|it| it.chars().count()).sum();
             if !is_needed && (shown.len() >= MOST_SHOWN || chars >= MOST_CHARS) {
+                hidden.push(name);
                 continue;
             }
             let mark = if required.contains(&name.as_str()) { "" } else { "?" };
             shown.push(format!("{name}{mark}{}", self.typed(&properties[name])));
         }
-        match properties.len() - shown.len() {
-            0 => format!("({})", shown.join(", ")),
-            more => format!("({}, +{more} more)", shown.join(", ")),
+        if !hidden.is_empty() {
+            let named = hidden.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(" ");
+            let end = if hidden.len() > MOST_NAMED { " …" } else { "" };
+            shown.push(format!("+{} more: {named}{end}", hidden.len()));
         }
+        format!("({})", shown.join(", "))
     }
 
     /// Writes the type of a parameter behind a colon, with its default; plain text needs no type.
@@ -163,7 +168,12 @@ mod tests {
         let properties: serde_json::Map<String, Value> =
             names.iter().map(|name| (name.clone(), json!({"type": "string"}))).collect();
         let line = signature(json!({"type": "object", "properties": properties}), &["field19"]);
-        assert!(line.starts_with("(field19?, field0?") && line.ends_with("+12 more)"), "{line}");
+        assert!(
+            line.starts_with("(field19?, field0?")
+                && line.ends_with("field14 …)")
+                && line.contains("+12 more: field7 "),
+            "{line}"
+        );
         let many: Vec<Value> = (0..9).map(|at| json!(format!("choice {at}"))).collect();
         let line = signature(json!({"properties": {"kind": {"enum": many}}}), &[]);
         assert!(line.ends_with("choice 5|+3)"), "{line}");

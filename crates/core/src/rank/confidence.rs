@@ -18,6 +18,13 @@ pub struct Judgement {
     pub vague: f64,
 }
 
+impl Judgement {
+    /// Whether probably no tool does what is wanted.
+    pub fn fits_nothing(&self) -> bool {
+        self.none >= thresholds().values.no_tool && self.right < thresholds().decision.maybe_right
+    }
+}
+
 /// Defines every trait once: its variant, and its name in the file of weights.
 macro_rules! traits {
     ($($variant:ident => $name:literal;)*) => {

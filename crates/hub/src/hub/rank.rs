@@ -17,7 +17,7 @@ use crate::config::{self, Config};
 use crate::live::Snapshot;
 use crate::meaning::{Published, Readiness, Sensed};
 use crate::policy::Policy;
-use crate::routing::{Key, Measured, Provisional, Tally, Wanted, World, freshness};
+use crate::routing::{Findings, Key, Measured, Provisional, Tally, Wanted, World, freshness};
 use crate::store::MeaningStatus;
 use crate::upstream::State;
 
@@ -155,14 +155,15 @@ impl Hub {
         query: &str,
         limit: usize,
         provisional: &Provisional,
-    ) -> Vec<(usize, f32)> {
+    ) -> Findings {
         let mut scene = self.scene();
         let mut key = search(&scene, snapshot, query, limit);
         let ranking = self.rank_in_time(&mut scene, snapshot, &mut key, Reasons::LeftOut).await;
         if ranking.readiness != Readiness::Complete {
             provisional.note();
         }
-        found(&scene, snapshot, &key, &ranking.decision)
+        let tools = found(&scene, snapshot, &key, &ranking.decision);
+        Findings { tools, is_close: !ranking.decision.judgement.fits_nothing() }
     }
 
     /// Does the same by words and metadata alone, at once.

@@ -332,8 +332,22 @@ impl RouteCall {
             Sureness::Unsure if self.input.values.is_none() && !self.settled.missing.is_empty() => {
                 self.complete(chosen).await
             }
+            // What has to be confirmed is shown whole by that.
+            Sureness::Unsure if self.is_complete() && self.needs_consent(&chosen) => self.go(chosen).await,
             Sureness::Unsure => self.drafted(chosen),
         }
+    }
+
+    /// Whether nothing is missing, unused or left to another call.
+    fn is_complete(&self) -> bool {
+        self.settled.missing.is_empty() && self.settled.unused.is_empty() && self.not_done.is_empty()
+    }
+
+    /// Whether a call has to be confirmed before it is made.
+    fn needs_consent(&self, chosen: &Chosen) -> bool {
+        let (tool, intent) = (&self.snapshot.catalog.tools()[chosen.position], Intent::of(&self.task));
+        let arguments = chosen.arguments.as_deref();
+        self.reception.hub.judge(&self.snapshot, tool, arguments, Some(&intent)).stance == Stance::Ask
     }
 
     /// Makes a call that has all its arguments, unless it has to be confirmed first.

@@ -17,7 +17,7 @@ use crate::config::Surface;
 use crate::hub::{confirmation, failed_call};
 use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
-use crate::routing::Provisional;
+use crate::routing::{Findings, Provisional};
 use crate::upstream::Upstream;
 
 /// Tools in one answer of `find_tools`, unless asked for more.
@@ -175,7 +175,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
         "find_tools" => {
             let provisional = Provisional::default();
             let found = found(&request, (&snapshot, &provisional), &arguments).await;
-            let answer = search_result(&request, &snapshot, &arguments, found.as_deref());
+            let answer = search_result(&request, &snapshot, &arguments, found.as_ref());
             Ok(learning::noted(&request.reception.hub, &provisional, answer))
         }
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
@@ -299,14 +299,14 @@ pub(crate) fn search_result(
     request: &Request,
     snapshot: &Snapshot,
     arguments: &Fields,
-    found: Option<&[&Tool]>,
+    found: Option<&FoundTools<'_>>,
 ) -> Box<RawValue> {
-    let Some(found) = found else {
+    let Some(FoundTools { tools: found, is_close }) = found else {
         let servers = servers(request, snapshot);
         return failed_call(&format!("find_tools needs `query`, or `server`: one of {servers}"));
     };
     let server = arguments.text("server");
-    let mut text = String::new();
+    let mut text = if *is_close { String::new() } else { "No close match. The nearest:\n".to_owned() };
     for tool in found {
         let _ = writeln!(text, "{}", one_line(snapshot, tool));
     }
@@ -323,12 +323,19 @@ pub(crate) fn search_result(
     raw(&json!({ "content": [{ "type": "text", "text": text.trim_end() }] }))
 }
 
+/// What a search shows.
+pub(crate) struct FoundTools<'s> {
+    pub(crate) tools: Vec<&'s Tool>,
+    /// Whether something among them may be what is wanted.
+    is_close: bool,
+}
+
 /// Returns the tools that a search asks for; `None` where it asks for nothing.
 pub(crate) async fn found<'s>(
     request: &Request,
     (snapshot, provisional): (&'s Snapshot, &Provisional),
     arguments: &Fields,
-) -> Option<Vec<&'s Tool>> {
+) -> Option<FoundTools<'s>> {
     let query = arguments.text("query").unwrap_or_default();
     let server = arguments.text("server");
     let limit = arguments.read::<usize>("limit").unwrap_or(FOUND).clamp(1, MOST_FOUND);
@@ -337,15 +344,16 @@ pub(crate) async fn found<'s>(
     };
     if query.trim().is_empty() {
         let tools = snapshot.catalog.of_server(&server?).iter();
-        return Some(tools.filter(|tool| is_seen(request, snapshot, tool)).collect());
+        let tools = tools.filter(|tool| is_seen(request, snapshot, tool)).collect();
+        return Some(FoundTools { tools, is_close: true });
     }
     // A filter by server is applied after ranking, so more are ranked than shown.
     let is_filtered =
         server.is_some() || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty());
     let most = if is_filtered { 500 } else { limit };
-    let ranked = request.reception.hub.find(snapshot, &query, most, provisional).await;
-    let ranked = ranked.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
-    Some(ranked.filter(|tool| fits(tool)).take(limit).collect())
+    let Findings { tools, is_close } = request.reception.hub.find(snapshot, &query, most, provisional).await;
+    let ranked = tools.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);
+    Some(FoundTools { tools: ranked.filter(|tool| fits(tool)).take(limit).collect(), is_close })
 }
 
 fn servers(request: &Request, snapshot: &Snapshot) -> String {

@@ -428,16 +428,16 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
     let arguments = request.params.object("arguments");
     let provisional = Provisional::default();
     let mut found = tools::found(&request, (snapshot, &provisional), &arguments).await;
-    if let Some(found) = &mut found {
+    if let Some(tools::FoundTools { tools: found, .. }) = &mut found {
         let tier = |tool: &Tool| supply.registry.tier(tool.id.as_str());
         let first = found.first().copied();
         // A last resort is offered where it comes first, or where it is asked for by name.
         let is_wanted = |tool: &Tool| first.is_some_and(|first| first.server == tool.server);
         found.retain(|tool| tier(tool).is_some_and(|tier| tier < FALLBACK) || is_wanted(tool));
     }
-    let answer = tools::search_result(&request, snapshot, &arguments, found.as_deref());
+    let answer = tools::search_result(&request, snapshot, &arguments, found.as_ref());
     let answer = learning::noted(&request.reception.hub, &provisional, answer);
-    let names = found.iter().flatten().map(|tool| Arc::from(tool.id.as_str()));
+    let names = found.iter().flat_map(|it| &it.tools).map(|tool| Arc::from(tool.id.as_str()));
     let names: Vec<Arc<str>> = names.collect();
     let known = Conversation::known(&request, session);
     let is_kept = known.is_some_and(|it| request.reception.toolsets.knows(&it.key));

@@ -274,9 +274,9 @@ fn choice(
     let task = format!("{name} {text}");
     let request = ParsedRequest::parse(&task, now);
     let found = candidates(form, field, &request);
-    let similarity = |it: &Candidate| match it.origin {
-        Origin::Choice(similarity) if it.bytes.end > name.len() => Some(similarity),
-        _ => None,
+    let similarity = |it: &Candidate| {
+        let Origin::Choice(similarity) = it.origin else { return None };
+        (it.bytes.end > name.len()).then_some(similarity)
     };
     let (how, found) =
         found.iter().filter_map(|it| Some((similarity(it)?, it))).max_by_key(|(how, _)| *how)?;

@@ -175,6 +175,11 @@ impl RouteCall {
     /// Says what would be done.
     pub(super) fn forecast(&self, chosen: &Chosen) -> Box<RawValue> {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
+        // What was tried out is what `run it` means from now on.
+        if self.input.session.is_some() {
+            let missing = self.missing_names().into_iter().map(str::to_owned).collect();
+            self.put(&self.task, &chosen.others, Some((tool.id.as_str(), chosen.arguments.clone(), missing)));
+        }
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
         reply.set("needsClarification", &!self.settled.missing.is_empty());

@@ -29,7 +29,11 @@ impl RouteCall {
         let missing: Vec<&str> =
             self.missing_names().into_iter().filter(|name| !values.contains_key(*name)).collect();
         let unsure: Vec<&str> = self.unsure().collect();
-        let wanted: Vec<&str> = values.keys().map(String::as_str).collect();
+        // A value without a place may belong to any parameter.
+        let wanted: Vec<&str> = match self.settled.unused.is_empty() {
+            true => values.keys().map(String::as_str).collect(),
+            false => tool.parameters.iter().map(|it| it.name.as_str()).collect(),
+        };
         let signature = format!("{id}{}", self.snapshot.catalog.form(chosen.position).signature(&wanted));
         let shown = self.shown_beside(chosen.confidence);
         let offered: Vec<usize> = chosen.others.iter().copied().take(shown).collect();

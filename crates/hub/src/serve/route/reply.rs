@@ -168,7 +168,7 @@ fn alternative(tool: &Tool, bytes: usize) -> Value {
 /// Offers tools in a question, each with the reason why it may be meant.
 pub(super) fn offer(snapshot: &Snapshot, offered: &[usize], reasons: Option<&Decision>) -> Vec<Value> {
     let entry = |position: &usize| {
-        let mut entry = alternative(&snapshot.catalog.tools()[*position], TELLING);
+        let mut entry = alternative(&snapshot.catalog.tools()[*position], BRIEF);
         let candidate =
             reasons.and_then(|decision| decision.candidates.iter().find(|it| it.position == *position));
         if let Some(reason) = candidate.and_then(|candidate| candidate.reasons.first()) {
