@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::common::Common;
 use crate::{
-    add, audit, call, completions, connect, describe, doctor, domains, eval, find, import, list, login, logs,
-    man, metadata, remove, route, run, runs, serve, skills, status, tiers, toolset,
+    add, audit, call, chat, completions, connect, describe, doctor, domains, eval, find, import, list, login,
+    logs, man, metadata, proxy, remove, replay, route, run, runs, serve, skills, status, tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -19,6 +19,7 @@ use crate::{
   toolyard route \"what time is it in Tokyo\"          the tool that is meant, run at once
   toolyard call time__current_time zone=Tokyo        run one
   toolyard serve                                     serve them all to an MCP client
+  toolyard chat --model ollama:qwen3:0.6b            talk to a model that has them
 
 Without a configuration the built-in servers `time` and `notes` are there.
 Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake,
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Find(find::Find),
     Describe(describe::Describe),
     Call(call::Call),
+    Chat(chat::Chat),
+    ProxyLlm(proxy::ProxyLlm),
     Run(run::RunWorkflow),
     Runs(runs::Runs),
     Toolset(toolset::Toolset),
@@ -61,4 +64,6 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     Completions(completions::Completions),
     Man(man::Man),
+    #[command(hide = true)]
+    Replay(replay::Replay),
 }

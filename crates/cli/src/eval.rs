@@ -1,5 +1,6 @@
 //! How well requests find their tools, measured on sets whose right tools are known.
 
+mod assistant; // a language model in the loop
 mod report; // numbers for people and programs
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use toolyard_core::rank::{Signal, Weights};
 use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, calls, measure, sets};
 use toolyard_hub::config::Folders;
 
+use crate::chat::Tools;
 use crate::common::Common;
 use crate::failure::Failure;
 use crate::{output, setup};
@@ -42,7 +44,12 @@ is right and nothing else is sent. invented: of everything sent, what the call d
 default. repeated: requests that would become several calls. An argument is right when case, space, and the form of numbers
 and dates alone are different, or when the set lists it. Dates in words are read as on Tuesday 2026-11-17. With --json each set has
 \"arguments\": {\"calls\", \"valid\", \"exact\", \"argument_recall\", \"argument_precision\", \"invented\",
-\"repeated\"}")]
+\"repeated\"}
+
+--assistant has a model play the tasks of a fleet, with tools offered in several ways. Every server is a recording
+that writes down what reaches it. right: the tools that the task needs ran; for a vague or impossible task nothing
+did. exact: with every argument that the task determines. wrong: something else ran, too.
+  toolyard eval ../shared/fleet --assistant http://127.0.0.1:8080/v1 qwen --servers git,time --limit 60")]
 pub(crate) struct Eval {
     /// Sets and fleets [default: ../shared/eval ../shared/fleet]
     #[arg(value_name = "FOLDER")]
@@ -71,6 +78,18 @@ pub(crate) struct Eval {
     /// Measure what becomes of whole calls of `smart_route`, from words and from an assistant's calls
     #[arg(long, conflicts_with = "arguments")]
     calls: bool,
+    /// Measure what a language model achieves: its tasks run through the hub, against recorded servers
+    #[arg(long, num_args = 2, value_names = ["URL", "MODEL"], conflicts_with_all = ["arguments", "calls"])]
+    assistant: Vec<String>,
+    /// With --assistant: which tools the model is offered, one after the other
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "likely,toolset,route,search,all")]
+    surfaces: Vec<Tools>,
+    /// With --assistant: only these servers of the fleet, and the tasks that they can serve
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    servers: Vec<String>,
+    /// With --assistant: write each task down here as soon as it was played, and go on from there
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 /// How tools are ranked.
@@ -85,8 +104,20 @@ enum Ranker {
 /// Where sets lie beside a checkout.
 const USUAL: [&str; 2] = ["../shared/eval", "../shared/fleet"];
 
-pub(crate) fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
+pub(crate) async fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
     let found = sets::find(&folders(asked)?)?;
+    if !asked.assistant.is_empty() {
+        let fleet = found.iter().find(|folder| folder.join("tasks.jsonl").is_file());
+        let fleet = fleet.ok_or_else(|| Failure::usage("none of these folders is a fleet"))?;
+        let trial = assistant::Trial {
+            model: &asked.assistant,
+            surfaces: &asked.surfaces,
+            servers: &asked.servers,
+            limit: asked.limit,
+            record: asked.record.as_deref(),
+        };
+        return assistant::run(common, fleet, &trial).await;
+    }
     if asked.arguments {
         let all = found.iter().map(|folder| arguments::measure(folder, asked.limit));
         let all: Vec<_> = all.collect::<Result<_, Error>>()?;

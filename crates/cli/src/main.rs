@@ -18,6 +18,8 @@ mod list; //        every tool
 mod find; //        tools by words
 mod describe; //    one tool
 mod call; //        run a tool
+mod chat; //        a conversation with a language model
+mod proxy; //       a model server with the hub's tools
 mod run; //         run a workflow
 mod runs; //        runs of workflows
 mod toolset; //     what a conversation is given
@@ -35,6 +37,7 @@ mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
 mod metadata; //    what is known of tools, as files
 mod eval; //        how well requests find their tools
+mod replay; //      a recorded server, for measurements
 mod completions; // for shells
 mod man; //         the manual
 
@@ -59,7 +62,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return misunderstood(&error),
     };
-    let is_serving = matches!(args.command, Some(Command::Serve(_)));
+    let is_serving = matches!(args.command, Some(Command::Serve(_) | Command::ProxyLlm(_)));
     // Single commands tell failures themselves; a serving hub has only its log.
     setup::start_log(if is_serving { tracing::Level::WARN } else { tracing::Level::ERROR }, args.verbose);
     let form = if args.common.json && !is_serving { Form::Json } else { Form::Words };
@@ -111,6 +114,8 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Find(asked)) => find::run(&common, &asked).await,
         Some(Command::Describe(asked)) => describe::run(&common, &asked).await,
         Some(Command::Call(asked)) => call::run(&common, &asked).await,
+        Some(Command::Chat(asked)) => chat::run(&common, &asked).await,
+        Some(Command::ProxyLlm(asked)) => proxy::run(&common, &asked).await,
         Some(Command::Run(asked)) => run::run(&common, &asked).await,
         Some(Command::Runs(asked)) => runs::run(&common, &asked).await,
         Some(Command::Toolset(asked)) => toolset::run(&common, &asked).await,
@@ -127,8 +132,9 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
         Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
-        Some(Command::Eval(asked)) => eval::run(&common, &asked),
+        Some(Command::Eval(asked)) => eval::run(&common, &asked).await,
         Some(Command::Completions(asked)) => completions::run(Args::command(), &asked),
         Some(Command::Man(asked)) => man::run(Args::command(), &asked),
+        Some(Command::Replay(asked)) => replay::run(&asked),
     }
 }

@@ -19,6 +19,13 @@ pub(crate) fn text(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes a piece of a line.
+pub(crate) fn piece(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
 /// Writes a value for programs.
 pub(crate) fn json(value: &Value) -> io::Result<()> {
     raw_json(&format!("{value:#}"))

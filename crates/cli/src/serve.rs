@@ -152,7 +152,8 @@ async fn over_http(reception: Arc<Reception>, listener: TcpListener) -> Result<(
     Ok(())
 }
 
-async fn told_to_end() {
+/// Waits until somebody ends the program: Ctrl-C, or the signal to terminate.
+pub(crate) async fn told_to_end() {
     let (Ok(mut terminate), Ok(mut interrupt)) =
         (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {

@@ -36,6 +36,7 @@ mod advice; //      what a language model may add
 pub use advice::{Advice, Consultation};
 pub use argument::{Argument, Evidence, Filling, Leftover, Remark, Settled, Source};
 pub use equivalence::equivalent;
+pub use grounding::unsaid;
 pub use listing::{ListedValues, listed_values, may_list};
 pub use reading::{ReadField, read_fields};
 pub use result::{FoundValue, Which, each_of_result, from_result};

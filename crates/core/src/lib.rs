@@ -22,3 +22,4 @@ pub mod arguments; // the words of a request become the arguments of a tool
 pub mod plan; //     a checked graph of tool calls
 pub mod decide; //   the one flow from words to a call
 pub mod run; //      a plan in motion: what to call next
+pub mod turn; //     a conversation with a model that calls tools

@@ -5,6 +5,7 @@
 pub mod arguments; // how right arguments are when the tool is given
 pub mod score; //     rankings and decisions become numbers
 pub mod calls; //     what becomes of a call of `smart_route`
+pub mod assistant; // what an assistant in the loop achieves
 mod bench; //         the tools of a set, and what becomes of its requests
 mod bm25; //          the baseline
 mod model; //         what compares meanings

@@ -11,6 +11,7 @@ mod raw;
 mod check;
 mod server;
 mod language;
+mod agent;
 mod toolset;
 mod serve;
 mod resolve;
@@ -30,6 +31,7 @@ use toolyard_packs::Kind;
 
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub(crate) use expand::variable_for;
+pub use agent::{Agent, Binding, Rations};
 pub use language::LanguageModel;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
@@ -108,6 +110,7 @@ pub fn default(folders: &Folders) -> Config {
         tiers: Vec::new(),
         domains: Vec::new(),
         toolset: Toolset::default(),
+        agent: Agent::default(),
         skills: BTreeMap::new(),
         skill_files: beside(&folders.config, SKILLS),
         policy: Policy::default(),
@@ -189,6 +192,8 @@ pub struct Config {
     pub domains: Vec<(String, String)>,
     /// What conversations are given.
     pub toolset: Toolset,
+    /// How language models use the tools.
+    pub agent: Agent,
     /// Skills of the settings themselves, by name.
     pub skills: BTreeMap<String, Skill>,
     /// Files, or folders of files, with skills of a person.

@@ -128,7 +128,9 @@ pub fn prompt(skills: &Skills, most: usize) -> String {
     let rows: String = skills.iter().map(row).collect();
     format!(
         "For some work there are skills: instructions with the tools they need. Activate one before you begin.\n\n\
-         | what the user wants | call |\n|---|---|\n{rows}\nAt most {most} skills are active at once; the oldest \
+         | what the user wants | call |\n|---|---|\n{rows}\n\
+         1. Identify what the user wants.\n2. Call activate_skill to load the tools.\n3. Use the newly available \
+         tools to complete the task.\n\nAt most {most} skills are active at once; the oldest \
          goes. They stay for the whole conversation."
     )
 }

@@ -78,7 +78,7 @@ impl Example {
         let words: Vec<&str> = self.line.split_whitespace().collect();
         let own = ["time__", "notes__"];
         let is_foreign = |word: &&str| word.contains("__") && !own.iter().any(|own| word.starts_with(own));
-        let needs_network = ["serve", "login"];
+        let needs_network = ["serve", "login", "chat", "proxy-llm"];
         words.contains(&"toolyard")
             && !words.iter().any(is_foreign)
             && !words.iter().any(|word| needs_network.contains(word))

@@ -16,6 +16,8 @@ fn the_overview_shows_every_command() {
       find         Find tools by what they do, the best first
       describe     Show what a tool does, its parameters and how to call it
       call         Run a tool and print what it answers
+      chat         Talk to a language model that has your tools
+      proxy-llm    Give any client of OpenAI or Ollama your tools
       run          Run a workflow from a file or by its name
       runs         See, resume and cancel runs of workflows
       toolset      Play a conversation and show which tools it is given, message by message
@@ -51,6 +53,7 @@ fn the_overview_shows_every_command() {
       toolyard route "what time is it in Tokyo"          the tool that is meant, run at once
       toolyard call time__current_time zone=Tokyo        run one
       toolyard serve                                     serve them all to an MCP client
+      toolyard chat --model ollama:qwen3:0.6b            talk to a model that has them
 
     Without a configuration the built-in servers `time` and `notes` are there.
     Exit codes: 0 it worked, 1 it did not, 2 it was asked wrongly or the configuration has a mistake,

@@ -8,6 +8,7 @@ mod bare; //      with no configuration at all
 mod tools; //     list, find, describe, call on a server
 mod route; //     a request in plain words
 mod eval; //      how well requests find their tools
+mod replay; //    a recorded server behind the hub
 mod metadata; //  what is known of tools, as files
 mod settings; //  add, remove, and files with mistakes
 mod clients; //   import and connect
@@ -15,4 +16,5 @@ mod health; //    status, doctor, logs, login
 mod stream; //    pipes, colours, JSON
 mod serving; //   serve, and what it notices
 mod workflows; // run and runs
+mod chat; //      talking to a language model
 mod toolsets; //  what conversations are given

@@ -87,6 +87,10 @@ fn s8_skills_are_shown_with_what_is_wrong_with_them() {
     |---|---|
     | reviewing the week | activate_skill {"name": "review"} |
 
+    1. Identify what the user wants.
+    2. Call activate_skill to load the tools.
+    3. Use the newly available tools to complete the task.
+
     At most 3 skills are active at once; the oldest goes. They stay for the whole conversation.
     [exit 0]
     "#);

@@ -23,6 +23,8 @@ pub(super) struct Grounding<'a> {
     used: Vec<Value>,
 }
 
+/// A text of more words is composed by whoever writes it.
+const COMPOSED_WORDS: usize = 8;
 /// Plain values inside one value that are looked for.
 const MOST_LEAVES: usize = 40;
 
@@ -153,6 +155,71 @@ impl<'a> Grounding<'a> {
     }
 }
 
+/// Returns the arguments of a call that neither `said`, nor the schema, nor a default gives, by where they lie.
+///
+/// Long texts are composed rather than copied, and flags follow from what is asked; only those that unlock something
+/// have to be said.
+pub fn unsaid(form: &Form, sources: &Sources<'_>, arguments: &Map<String, Value>) -> Vec<(String, Value)> {
+    let grounding = Grounding::new(form, sources);
+    let mut found = Vec::new();
+    for (name, value) in arguments.iter().filter(|(name, value)| form.default_of(name) != Some(value)) {
+        grounding.gather_unsaid(&mut vec![name.as_str()], value, &mut found);
+    }
+    found
+}
+
+impl Grounding<'_> {
+    fn gather_unsaid<'v>(&self, path: &mut Vec<&'v str>, value: &'v Value, found: &mut Vec<(String, Value)>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| self.gather_unsaid(path, item, found)),
+            Value::Object(members) => members.iter().for_each(|(name, value)| {
+                path.push(name);
+                self.gather_unsaid(path, value, found);
+                path.pop();
+            }),
+            leaf @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                let field = self.form.fields().iter().find(|field| field.path == *path);
+                let is_fine = match leaf {
+                    Value::Null => true,
+                    Value::Bool(_) => !field.is_some_and(Field::is_guarded),
+                    Value::String(text) => self.says_most(text),
+                    Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+                };
+                let is_said = || {
+                    self.form.literals(path[0]).contains(&leaf)
+                        || field.is_some_and(|field| field.choices.contains(leaf))
+                        || self.count(path, leaf) > 0
+                };
+                if !is_fine && !is_said() && found.len() < MOST_LEAVES {
+                    found.push((path.join("."), leaf.clone()));
+                }
+            }
+        }
+    }
+
+    /// Whether at least half of a text stands in the request, or whether it is too long to have been copied.
+    fn says_most(&self, text: &str) -> bool {
+        let words: Vec<&str> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+        let chars =
+            |words: &mut dyn Iterator<Item = &&str>| words.map(|it| it.chars().count()).sum::<usize>();
+        let said = chars(&mut words.iter().filter(|word| self.says_word(word)));
+        words.len() > COMPOSED_WORDS || 2 * said >= chars(&mut words.iter())
+    }
+
+    /// Whether the request has a word, a number of the same value, or is written in other letters.
+    fn says_word(&self, word: &str) -> bool {
+        let is_number = || {
+            let number: Option<f64> = word.parse().ok();
+            number.is_some_and(|it| self.request.quantities.iter().any(|(_, said)| said.value == it))
+        };
+        let is_latin = |text: &str| text.chars().any(|c| c.is_ascii_alphabetic());
+        self.occurrences(word).next().is_some()
+            || is_number()
+            || is_latin(word) && !is_latin(self.sources.task)
+    }
+}
+
 /// Calls for every plain value inside a value.
 fn leaves(value: &Value, each: &mut impl FnMut(&Value)) {
     match value {
@@ -180,4 +247,64 @@ fn placed(text: &str) -> (String, Vec<usize>) {
     }
     places.push(text.len());
     (plain, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use serde_json::json;
+
+    use super::*;
+    use crate::arguments::Now;
+
+    /// Returns where values lie that nobody said.
+    fn places(said: &str, arguments: &Value) -> Vec<String> {
+        let schema = json!({ "type": "object", "properties": {
+            "path": { "type": "string" },
+            "zone": { "type": "string", "description": "IANA time zone" },
+            "time": { "type": "string" },
+            "due": { "type": "string", "format": "date" },
+            "limit": { "type": "integer", "default": 10 },
+            "order": { "type": "string", "enum": ["newest", "oldest"] },
+            "force": { "type": "boolean" },
+            "deep": { "type": "boolean" },
+            "filter": { "type": "object", "properties": { "city": { "type": "string" } } },
+        } });
+        let form = Form::new(("find", "Finds"), schema);
+        let (given, now) = (Map::new(), Now { at: date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 });
+        let sources = Sources { task: said, given: &given, named: None, readings: None, earlier: &[], now };
+        let arguments = arguments.as_object().expect("an object");
+        unsaid(&form, &sources, arguments).into_iter().map(|(place, _)| place).collect()
+    }
+
+    #[test]
+    fn what_the_words_say_in_any_form_is_said() {
+        let said = "what is in docs/plan.md and what time is it in New York, 5 of them, due tomorrow at 9";
+        let arguments = json!({
+            "path": "docs/plan.md", "zone": "America/New_York", "limit": 5, "due": "2026-11-18", "time": "09:00",
+        });
+        assert_eq!(places(said, &arguments), [""; 0]);
+        // A default, a choice and a plain flag need no words; a translation cannot be compared.
+        assert_eq!(places("list them", &json!({ "limit": 10, "order": "oldest", "deep": true })), [""; 0]);
+        assert_eq!(
+            places("ロンドンの午前9時", &json!({ "zone": "Europe/London", "time": "09:00" })),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn what_nobody_said_is_found_where_it_lies() {
+        let arguments = json!({
+            "path": "/home/user/file.txt", "zone": "America/New_York", "limit": 7, "force": true,
+            "filter": { "city": "Paris" },
+        });
+        let expected = ["path", "zone", "limit", "force", "filter.city"];
+        assert_eq!(places("what time is it in Tokyo", &arguments), expected);
+    }
+
+    #[test]
+    fn a_composed_text_is_not_compared() {
+        let text = "Dear Ann, I am writing to you about the garden and the bees.";
+        assert_eq!(places("write to Ann", &json!({ "path": text })), [""; 0]);
+    }
 }

@@ -31,17 +31,31 @@ impl LanguageModel {
         (setting, at): Written<'_>,
         report: &mut Report<'_>,
     ) -> Option<Self> {
+        let parsed = Self::parse(written, key, timeout);
+        if parsed.is_none() {
+            let message = format!("`{setting}` does not name a model");
+            report.add(at, message, Some(Self::HINT.to_owned()));
+        }
+        parsed
+    }
+
+    /// How a model is written, for somebody who wrote something else.
+    pub const HINT: &str =
+        "write \"ollama:MODEL\", or the model behind the address: https://HOST/v1/chat/completions#MODEL";
+
+    /// Reads how a model is written. Of an address, the part that every service has in common may be left out.
+    pub fn parse(written: &str, key: Option<String>, timeout: Duration) -> Option<Self> {
         let (url, name) = match written.strip_prefix("ollama:") {
             Some(name) => (OLLAMA, name),
-            None => written.split_once('#').unwrap_or((written, "")),
+            None => written.split_once('#')?,
         };
-        let is_address = url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-        if name.is_empty() || !is_address {
-            let message = format!("`{setting}` does not name a model");
-            let hint = "write \"ollama:MODEL\", or the model behind the address: https://HOST/v1/chat/completions#MODEL";
-            report.add(at, message, Some(hint.to_owned()));
-            return None;
-        }
-        Some(Self { url: url.to_owned(), name: name.to_owned(), key, timeout })
+        let address = url::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+        let rest = match address.path().trim_end_matches('/') {
+            path if path.ends_with("/v1") => "/chat/completions",
+            path if path.ends_with("/api") => "/chat",
+            _ => "",
+        };
+        let url = if rest.is_empty() { url.to_owned() } else { url.trim_end_matches('/').to_owned() + rest };
+        (!name.is_empty()).then(|| Self { url, name: name.to_owned(), key, timeout })
     }
 }

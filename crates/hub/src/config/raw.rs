@@ -1,6 +1,7 @@
 //! The settings file as it is written. The schema that editors use is made from these types,
 //! and their comments are the help that editors show.
 
+mod agent;
 mod policy;
 mod toolset;
 
@@ -12,6 +13,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub(super) use agent::{RawAgent, RawBinding, RawRations};
 pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
 pub(super) use toolset::{RawBudget, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
@@ -48,6 +50,8 @@ struct Raw {
     skills: Option<RawSkills>,
     /// What conversations are given on the surface `toolset`.
     toolset: Option<RawToolset>,
+    /// How language models use the tools, in `toolyard chat` and `toolyard proxy-llm`.
+    agent: Option<RawAgent>,
     /// What may be called.
     policy: Option<RawPolicy>,
     /// What is written down about calls.

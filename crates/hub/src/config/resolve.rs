@@ -1,5 +1,6 @@
 //! The settings file as a whole: what was written becomes what it means.
 
+mod agent;
 mod toolset;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use super::check::shortened;
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
-    RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance,
+    RawAgent, RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance,
     RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill,
     RawSkills, RawStance, RawStore, RawSurface, RawToolset, Tier,
 };
@@ -45,6 +46,8 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
     let raw: RawToolset = resolving.section("toolset");
     let toolset =
         toolset::resolve(raw, Toolset::default(), resolving.at(&["toolset", "model"]), resolving.report);
+    let raw: RawAgent = resolving.section("agent");
+    let agent = agent::resolve(raw, resolving.at(&["agent", "model"]), resolving.report);
     let (skills, skill_files) = resolving.skills();
     Config {
         tiers: resolving.tiers(),
@@ -55,6 +58,7 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         audit: audit(&resolving.section("audit")),
         serve: resolving.serve(&toolset),
         toolset,
+        agent,
         store: resolving.store(),
         metadata: resolving.paths(METADATA),
         workflows: resolving.paths(WORKFLOWS),

@@ -179,10 +179,7 @@ impl Hub {
         let Needs { domains, ranked, mut bound } =
             decide::needs(&snapshot.catalog, &supply.registry, &decisions, most, domains);
         if let (true, Some(decision)) = (domains.is_empty(), decisions.first()) {
-            bound = with_fallback(&supply.registry, decision, bound, |name| {
-                let tool = snapshot.catalog.get(name);
-                tool.and_then(|tool| snapshot.facts(tool)).and_then(|facts| facts.category)
-            });
+            bound = with_fallback(&supply.registry, decision, bound, || web_group(snapshot, &supply.registry));
         }
         let is_automatic = supply.settings.activating == Activating::Automatic;
         let skill = is_automatic.then(|| skills::fitting(&supply.skills, wanted.task)).flatten();
@@ -193,6 +190,24 @@ impl Hub {
             skill: skill.map(str::to_owned),
         }
     }
+
+    /// Returns the tools that search the web or browse it where nothing else fits: the group of a last resort.
+    pub fn web_fallback(&self, snapshot: &Snapshot, supply: &Supply) -> Vec<Arc<str>> {
+        let group = web_group(snapshot, &supply.registry);
+        let tools = group.map(|group| supply.registry.group(&group)).unwrap_or_default();
+        tools.into_iter().map(|tool| Arc::clone(&tool.name)).collect()
+    }
+}
+
+/// Returns the group of a last resort whose tools are for the web.
+fn web_group(snapshot: &Snapshot, registry: &Registry) -> Option<Arc<str>> {
+    let categories = toolyard_core::lexicon::Categories::builtin();
+    let is_browser = |tool: &&Registered| {
+        let facts = snapshot.catalog.get(&tool.name).and_then(|tool| snapshot.facts(tool));
+        facts.and_then(|facts| facts.category).is_some_and(|at| OF_THE_WEB.contains(&categories.name(at)))
+    };
+    let browser = registry.tools_by_tier(FALLBACK).into_iter().find(is_browser);
+    browser.map(|tool| Arc::clone(&tool.group))
 }
 
 fn is_shown(servers: &[String], server: &str) -> bool {
@@ -210,21 +225,14 @@ fn with_fallback(
     registry: &Registry,
     decision: &Decision,
     bound: Vec<Arc<str>>,
-    category: impl Fn(&str) -> Option<usize>,
+    web_group: impl FnOnce() -> Option<Arc<str>>,
 ) -> Vec<Arc<str>> {
     let first = bound.first().filter(|name| registry.tier(name) == Some(FALLBACK));
     let of_first = first.and_then(|name| registry.get(name)).map(|tool| Arc::clone(&tool.group));
     let is_for_web = OF_THE_WEB.contains(&decision.intent.category.as_str())
         && matches!(decision.intent.action, Action::Search | Action::Read | Action::List | Action::Unknown);
-    let categories = toolyard_core::lexicon::Categories::builtin();
-    let of_web = || {
-        let mut browsers = registry.tools_by_tier(FALLBACK).into_iter();
-        let is_browser = |tool: &&Registered| {
-            category(&tool.name).is_some_and(|at| OF_THE_WEB.contains(&categories.name(at)))
-        };
-        browsers.find(is_browser).map(|tool| Arc::clone(&tool.group))
-    };
-    let Some(group) = of_first.or_else(|| is_for_web.then(of_web).flatten()) else { return bound };
+    let of_web = || is_for_web.then(web_group).flatten();
+    let Some(group) = of_first.or_else(of_web) else { return bound };
     let (mut all, others): (Vec<Arc<str>>, Vec<Arc<str>>) =
         bound.into_iter().partition(|name| registry.get(name).is_some_and(|tool| tool.group == group));
     let rest = registry.group(&group).into_iter().map(|tool| Arc::clone(&tool.name));

@@ -143,6 +143,10 @@ fn s7_the_prompt_that_says_when_to_activate_what_is_generated() {
     | Generate images | activate_skill {"name": "image-composer"} |
     | Create / edit products | activate_skill {"name": "product-management"} |
 
+    1. Identify what the user wants.
+    2. Call activate_skill to load the tools.
+    3. Use the newly available tools to complete the task.
+
     At most 3 skills are active at once; the oldest goes. They stay for the whole conversation.
     "#);
     assert_eq!(prompt(&Skills::new(), 3), "");

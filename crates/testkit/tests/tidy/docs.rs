@@ -13,10 +13,11 @@ use crate::{Findings, clean, file, tree};
 const AT_THE_ROOT: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"];
 
 /// The crates whose modules are on the map, with the file that lists them.
-const ON_THE_MAP: [&str; 5] = [
+const ON_THE_MAP: [&str; 6] = [
     "crates/encoder/src/lib.rs",
     "crates/core/src/lib.rs",
     "crates/hub/src/lib.rs",
+    "crates/agent/src/lib.rs",
     "crates/packs/src/lib.rs",
     "crates/cli/src/main.rs",
 ];

@@ -12,7 +12,7 @@ const MANY: usize = 3;
 const SIGNS: [char; 2] = ['µ', 'º'];
 
 /// What lists of lower-case words may be made of: all words of a list are of one kind.
-const KNOWN: [(&str, &str); 14] = [
+const KNOWN: [(&str, &str); 17] = [
     (
         "types and keywords of JSON Schema",
         "string number integer boolean object array null const enum default examples items properties required type \
@@ -45,7 +45,16 @@ const KNOWN: [(&str, &str); 14] = [
         "skill when tools run state workflow who tool arguments outcome ms server transport domain belief why set from kind \
          requests ran wrong part confirm draft and values asked offered declined \
          calls valid exact recall precision invented repeated queries µs acts right asks offers the one declines \
-         rightly essential utility fallback client file npx npm node pipx python",
+         rightly tokens s essential utility fallback client file npx npm node pipx python",
+    ),
+    (
+        "what models call the name and the arguments of a call",
+        "name tool tool_name function arguments parameters args params input tool_input",
+    ),
+    ("members of a request to a model server", "model messages tools stream stream_options"),
+    (
+        "headers that belong to one connection",
+        "connection keep-alive te trailer trailers upgrade transfer-encoding",
     ),
     ("how descriptions name the standard of dates", "iso date format timestamp"),
     ("what servers say of wrong arguments", "validation error invalid argument param input"),
@@ -114,8 +123,9 @@ fn closing(text: &str, mark: char) -> usize {
 }
 
 fn is_product(path: &str) -> bool {
-    let is_ours =
-        ["core", "hub", "eval", "cli"].iter().any(|it| path.starts_with(&format!("crates/{it}/src/")));
+    let is_ours = ["core", "hub", "agent", "eval", "cli"]
+        .iter()
+        .any(|it| path.starts_with(&format!("crates/{it}/src/")));
     is_ours && path.ends_with(".rs") && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 

@@ -7,7 +7,7 @@ use crate::tree::File;
 use crate::{Findings, clean, file, tree};
 
 /// Crates whose `lib.rs` is read from top to bottom.
-const ORDERED: [&str; 2] = ["crates/core", "crates/hub"];
+const ORDERED: [&str; 3] = ["crates/core", "crates/hub", "crates/agent"];
 
 /// The crates that do no I/O.
 const PURE: [&str; 2] = ["crates/encoder", "crates/core"];

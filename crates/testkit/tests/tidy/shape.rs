@@ -74,7 +74,7 @@ fn empty_names(files: &[File]) -> Findings {
 
 fn defined_twice(files: &[File]) -> Findings {
     let is_product = |path: &str| {
-        let mut crates = ["encoder", "core", "hub", "packs", "eval", "cli"].iter();
+        let mut crates = ["encoder", "core", "hub", "agent", "packs", "eval", "cli"].iter();
         crates.any(|krate| path.starts_with(&format!("crates/{krate}/src/")))
     };
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
