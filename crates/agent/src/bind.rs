@@ -31,9 +31,9 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Returns the names of the tools.
+    /// Returns the names of the tools that the model is shown.
     pub fn names(&self) -> Vec<String> {
-        self.offers.iter().map(|offer| offer.name.clone()).collect()
+        self.offers.iter().filter(|offer| offer.is_shown).map(|offer| offer.name.clone()).collect()
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn offer(snapshot: &Snapshot, tool: &Tool, parameters: Parameters) ->
     let listed: Value = serde_json::from_str(&listed).unwrap_or_default();
     let form = toolyard_core::form::Form::of(tool);
     let only_reads = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect) == Effect::Read;
-    Offer { name: tool.id.as_str().to_owned(), definition: brief(&listed), form, only_reads }
+    Offer { name: tool.id.as_str().to_owned(), definition: brief(&listed), form, only_reads, is_shown: true }
 }
 
 /// Takes a definition as it is listed, without what a model does not need.

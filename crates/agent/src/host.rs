@@ -145,7 +145,7 @@ pub enum Event {
         message: ChatMessage,
     },
     /// The turn is over.
-    Answer(Ended),
+    Answer(Box<Ended>),
 }
 
 /// How a turn ended.

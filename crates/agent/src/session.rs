@@ -9,6 +9,7 @@ mod prompt; //  what the model is told about its work
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use toolyard_core::rank::Verdict;
 use toolyard_core::session::{Said, Toolset};
 use toolyard_core::turn::{
     ACTIVATE_SKILL, Ask, AtLimit, Bounds, ChatMessage, Next, Noted, Offer, Shown, ToolCall, Turn, TurnEnding,
@@ -227,7 +228,7 @@ impl Session {
                     if calls.iter().any(|call| is_foreign(&self.setting.foreign, &call.name)) =>
                 {
                     let ended = self.handed_over(calls);
-                    host.hear(Event::Answer(ended.clone()));
+                    host.hear(Event::Answer(Box::new(ended.clone())));
                     return Ok(ended);
                 }
                 Next::Call(calls) => {
@@ -248,7 +249,7 @@ impl Session {
                     self.keep_added(host);
                     let ended = self.ended(ending);
                     self.turn = None;
-                    host.hear(Event::Answer(ended.clone()));
+                    host.hear(Event::Answer(Box::new(ended.clone())));
                     return Ok(ended);
                 }
             }
@@ -260,7 +261,7 @@ impl Session {
         let Some(underway) = &mut self.turn else { return Ok(Noted::default()) };
         let messages = underway.turn.sent(ask);
         let tools: Vec<Value> = match ask.has_tools {
-            true => underway.turn.offers().iter().map(|offer| offer.definition.clone()).collect(),
+            true => underway.turn.definitions(),
             false => Vec::new(),
         };
         let question = ModelRequest { messages: &messages, tools: &tools, options: &self.setting.options };
@@ -348,8 +349,12 @@ impl Session {
         let rations = self.rations().clone();
         match rations.binding {
             Binding::Route | Binding::Search => {
-                let offers = self.own_tools().await;
+                let mut offers = self.own_tools().await;
                 let tokens = bind::tokens(&offers);
+                // A model that reads of a tool calls it by its name, whatever it was told.
+                let likely = Rations { binding: Binding::Likely, ..rations };
+                let hidden = self.bind_real(text, &likely).await.offers.into_iter();
+                offers.extend(hidden.map(|offer| Offer { is_shown: false, ..offer }));
                 Bound { offers, tokens, why: "the hub's own tools reach all others".to_owned() }
             }
             Binding::Likely | Binding::Toolset | Binding::All => self.bind_real(text, &rations).await,
@@ -392,7 +397,7 @@ impl Session {
         let of_skills: Vec<Arc<str>> =
             of_skills.flat_map(|skill| &skill.tools).map(|tool| tool.as_str().into()).collect();
         let decision = self.setting.hub.rank(snapshot, wanted).await;
-        let (found, why) = if decision.judgement.fits_nothing() {
+        let (found, why) = if decision.verdict == Verdict::Abstain {
             let web = match self.setting.agent.web_fallback {
                 true => self.setting.hub.web_fallback(snapshot, supply),
                 false => Vec::new(),

@@ -298,6 +298,12 @@ impl Turn {
         &self.offers
     }
 
+    /// Returns what the model is shown of them.
+    pub fn definitions(&self) -> Vec<Value> {
+        let shown = self.offers.iter().filter(|offer| offer.is_shown);
+        shown.map(|offer| offer.definition.clone()).collect()
+    }
+
     /// Returns the whole conversation.
     pub fn messages(&self) -> &[ChatMessage] {
         &self.messages

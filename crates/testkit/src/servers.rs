@@ -42,6 +42,19 @@ pub fn are_installed() -> bool {
     installed
 }
 
+/// Gives the command that serves a small language model with llama.cpp: `qwen2.5-coder-1.5b` or `smollm2-135m`.
+///
+/// # Panics
+///
+/// If `scripts/servers models` was not run.
+pub fn model(name: &str) -> Command {
+    let home = root().join("models");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("servers/models/serve.py");
+    let mut command = Command::new(installed(&home.join("bin").join("python")));
+    command.arg(script).arg(installed(&home.join(format!("{name}.gguf"))));
+    command
+}
+
 /// Gives the command that starts a server, with these arguments.
 ///
 /// # Panics

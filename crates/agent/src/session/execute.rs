@@ -46,9 +46,7 @@ impl Session {
             let (name, arguments) = through(call, &snapshot);
             outcomes.push(if name == ACTIVATE_SKILL && self.has_real_tools() {
                 Some(self.load_skill(&arguments, host).await)
-            } else if let Some(tool) =
-                snapshot.catalog.get(&name).filter(|_| name != call.name || self.has_real_tools())
-            {
+            } else if let Some(tool) = snapshot.catalog.get(&name) {
                 match self.admitted(&snapshot, tool, arguments, host).await {
                     Ok(it) => {
                         ready.push((at, it));
@@ -122,7 +120,7 @@ impl Session {
             iterations: 1,
             ..super::nothing()
         };
-        host.hear(Event::Answer(ended.clone()));
+        host.hear(Event::Answer(Box::new(ended.clone())));
         Some(ended)
     }
 

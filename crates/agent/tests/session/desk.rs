@@ -23,7 +23,8 @@ pub(crate) enum Dialect {
 pub(crate) struct Desk {
     pub(crate) model: Oracle,
     hub: Arc<Hub>,
-    dialect: Dialect,
+    /// Where the model is, and which.
+    place: String,
     _folder: tempfile::TempDir,
 }
 
@@ -35,6 +36,12 @@ impl Desk {
     /// Puts a model before the built-in servers.
     pub(crate) async fn new(dialect: Dialect, sayings: impl IntoIterator<Item = Saying>) -> Self {
         Self::with(dialect, sayings, r#""agent": {}"#).await
+    }
+
+    /// Puts a real model before the built-in servers.
+    pub(crate) async fn before(place: &str) -> Self {
+        let desk = Self::new(Dialect::OpenAi, []).await;
+        Self { place: place.to_owned(), ..desk }
     }
 
     /// Does the same with further settings.
@@ -72,22 +79,23 @@ impl Desk {
         let hub = Hub::start(config, Options { watchdog: None, learning: Learning::OnDemand });
         hub.learn(|_| true, |_| ()).await;
         hub.understand(&hub.snapshot(), PATIENCE).await;
-        Self { model: Oracle::start(sayings), hub, dialect, _folder: folder }
+        let model = Oracle::start(sayings);
+        let place = match dialect {
+            Dialect::OpenAi => model.openai(),
+            Dialect::Ollama => model.ollama(),
+        };
+        Self { model, hub, place, _folder: folder }
     }
 
     /// Begins a conversation; `is_attended` where somebody can be asked.
     pub(crate) fn session(&self, is_attended: bool) -> Session {
-        let place = match self.dialect {
-            Dialect::OpenAi => self.model.openai(),
-            Dialect::Ollama => self.model.ollama(),
-        };
-        let model = LanguageModel::parse(&place, None, PATIENCE).expect("an oracle names its model");
+        let model = LanguageModel::parse(&self.place, None, PATIENCE).expect("it names a model");
         let setting = Setting {
             client: toolyard_agent::model::client(),
             hub: Arc::clone(&self.hub),
             model,
             agent: self.hub.config().agent.clone(),
-            options: Map::new(),
+            options: Map::from_iter([("temperature".to_owned(), 0.into())]),
             foreign: Vec::new(),
             is_attended,
         };

@@ -1,6 +1,7 @@
 //! The loop of seed 001 on the wire: a scripted model, a real hub, and what each of them is sent.
 
-mod desk;
+mod desk; // a model before a hub
+mod real; // real small models
 
 use serde_json::json;
 use testkit::oracle::Said;

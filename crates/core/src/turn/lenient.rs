@@ -67,6 +67,10 @@ impl Reader<'_> {
         self.takes('{');
         loop {
             self.skip();
+            // A model that copies an example copies its ellipsis.
+            if self.takes('…') {
+                continue;
+            }
             if self.takes('}') {
                 return Some(Value::Object(members));
             }
@@ -182,6 +186,7 @@ mod tests {
         assert_eq!(read("{\"ok\": True, 'none': None, \"list\": [False,]}"), {
             Some(json!({ "ok": true, "none": null, "list": [false] }))
         });
+        assert_eq!(read("{'values': {…}}"), Some(json!({ "values": {} })));
         assert_eq!(read("{'text': 'it\\'s\\u00e9\nhere'}"), Some(json!({ "text": "it's\u{e9}\nhere" })));
     }
 

@@ -15,6 +15,8 @@ pub struct Offer {
     pub form: Form,
     /// Whether it changes nothing, so that what it said may become stale.
     pub only_reads: bool,
+    /// Whether the model is shown it. One that is not can be called all the same, by a model that read its name.
+    pub is_shown: bool,
 }
 
 impl Offer {
@@ -23,6 +25,6 @@ impl Offer {
         let text = |key: &str| definition[key].as_str().unwrap_or_default();
         let schema = definition["inputSchema"].clone();
         let form = Form::new((text("name"), text("description")), schema);
-        Self { name: text("name").to_owned(), form, only_reads, definition }
+        Self { name: text("name").to_owned(), form, only_reads, definition, is_shown: true }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Repaired {
 pub(super) const ARGUMENTS: [&str; 6] = ["arguments", "parameters", "args", "params", "input", "tool_input"];
 /// Names of this length and less are not guessed at.
 const SHORT: usize = 5;
+/// So many tools are named with what they take.
+const FEW: usize = 2;
 /// Lists and objects inside one another that are mended.
 const MAX_DEPTH: usize = 8;
 /// Characters of a name that is not known, in what is said about it.
@@ -97,7 +99,12 @@ fn is_one_slip(a: &str, b: &str) -> bool {
 }
 
 fn unknown(name: &str, offers: &[Offer]) -> String {
-    let names: Vec<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
+    let there: Vec<&Offer> = offers.iter().filter(|offer| offer.is_shown).collect();
+    let described = |offer: &&Offer| match there.len() <= FEW {
+        true => format!("{}{}", offer.name, offer.form.signature(&[])),
+        false => offer.name.clone(),
+    };
+    let names: Vec<String> = there.iter().map(described).collect();
     format!("There is no tool `{}`. There are: {}", shown(name), names.join(", "))
 }
 
@@ -166,7 +173,18 @@ fn renamed(given: Map<String, Value>, offer: &Offer) -> Map<String, Value> {
     arguments
 }
 
-/// Gives values the types of the schema. `null` for what is not required means nothing.
+/// Whether a value is one that models write for what they do not have.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Gives values the types of the schema. Nothing, where that is no value and not required, is left out.
 fn typed(given: Map<String, Value>, offer: &Offer) -> Map<String, Value> {
     let is_required = |name: &str| offer.form.required().any(|it| it == name);
     let mut arguments = Map::new();
@@ -174,7 +192,7 @@ fn typed(given: Map<String, Value>, offer: &Offer) -> Map<String, Value> {
         let alone = |value: &Value| Map::from_iter([(name.clone(), value.clone())]);
         let value = match offer.form.schema_of(&name) {
             Some(_) if offer.form.admits_part(&alone(&value)) => value,
-            Some(_) if value.is_null() && !is_required(&name) => continue,
+            Some(_) if is_nothing(&value) && !is_required(&name) => continue,
             Some(schema) => {
                 let mended = mend(value.clone(), schema, 0);
                 if offer.form.admits_part(&alone(&mended)) { mended } else { value }
@@ -313,6 +331,7 @@ mod tests {
         let plain = json!({ "notes__search_notes": { "query": "bees" } });
         for arguments in [
             r#"{"query": "bees", "limit": null}"#,
+            r#"{"query": "bees", "order": "", "limit": ""}"#,
             r#"{"arguments": {"query": "bees"}}"#,
             r#""{\"query\": \"bees\"}""#,
             "{'Query': 'bees'}",

@@ -29,6 +29,19 @@ pub(crate) fn definition(length: Length, callers: Callers) -> Box<RawValue> {
     let (object, array) = (json!({"type": "object"}), json!({"type": "array"}));
     // Clients that load tools only when they are searched for must always have the one that finds the others.
     let meta = json!({"anthropic/alwaysLoad": true});
+    if callers == Callers::Small {
+        // A small model fills in whatever it is shown, so it is shown what it needs: the rest is taken all the same.
+        let task = json!({"type": "string", "description": "The person's message, copied word for word"});
+        let context = json!({"type": "object", "properties": {"session": text}});
+        return raw(&json!({
+            "name": NAME,
+            "description": DESCRIPTION,
+            "inputSchema": {
+                "type": "object", "properties": {"task": task, "context": context}, "required": ["task"],
+            },
+            "_meta": meta,
+        }));
+    }
     let context = json!({
         "previousResult": text, "serverPreference": text, "multiStepMode": flag,
         "arguments": object, "session": text, "confirm": text, "more": text,
@@ -62,25 +75,16 @@ pub(crate) fn definition(length: Length, callers: Callers) -> Box<RawValue> {
         "dryRun": flag,
         "explain": flag,
     });
-    let (task, values) = match callers {
-        Callers::Strong => (
-            "One action in a few plain words",
-            described(
-                "object",
-                "Every concrete value (ids, names, paths, texts, numbers, dates, options), each under a short \
-                 name of your choice",
-            ),
-        ),
-        Callers::Small => ("The person's message, copied word for word", object.clone()),
-    };
+    let values = "Every concrete value (ids, names, paths, texts, numbers, dates, options), each under a short name \
+                  of your choice";
     raw(&json!({
         "name": NAME,
         "description": DESCRIPTION,
         "inputSchema": {
             "type": "object",
             "properties": {
-                "task": described("string", task),
-                "values": values,
+                "task": described("string", "One action in a few plain words"),
+                "values": described("object", values),
                 "message": text,
                 "context": {
                     "type": "object",

@@ -52,6 +52,13 @@ impl RouteCall {
         );
         reply.set("session", &handle);
         reply.say(&format!("Draft, not run: {signature}"));
+        // Models copy this line, so it is whole as it stands.
+        let given: Map<String, Value> = missing.iter().map(|name| ((*name).to_owned(), "…".into())).collect();
+        let (given, advice) = match (given.is_empty(), unsure.is_empty() && unused.is_empty()) {
+            (false, _) => (format!(", \"values\": {}", Value::Object(given)), ""),
+            (true, false) => (String::new(), " (\"values\" corrects it)"),
+            (true, true) => (String::new(), ""),
+        };
         let mut said = format!("values {}", shortened(&Value::Object(values.clone()).to_string(), MOST_SAID));
         for (what, names) in [
             ("missing", missing),
@@ -64,7 +71,7 @@ impl RouteCall {
         }
         reply.say(&said);
         reply.say(&format!(
-            "Finish it: smart_route {{\"task\": \"{GO}\", \"context\": {{\"session\": \"{handle}\"}}, \"values\": {{…}}}}"
+            "Finish it: smart_route {{\"task\": \"{GO}\", \"context\": {{\"session\": \"{handle}\"}}{given}}}{advice}"
         ));
         self.close(reply)
     }
