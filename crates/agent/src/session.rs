@@ -9,8 +9,7 @@ mod prompt; //  what the model is told about its work
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolyard_core::rank::Verdict;
-use toolyard_core::session::{Said, Toolset};
+use toolyard_core::session::{FALLBACK, Said, Toolset};
 use toolyard_core::turn::{
     ACTIVATE_SKILL, Ask, AtLimit, Bounds, ChatMessage, Next, Noted, Offer, Shown, ToolCall, Turn, TurnEnding,
 };
@@ -60,6 +59,8 @@ pub struct Session {
     active: Toolset,
     messages: Vec<ChatMessage>,
     turn: Option<Underway>,
+    /// The tools of servers that were offered last.
+    offered: Vec<Arc<str>>,
     /// Why the tools of the last message were offered.
     why: String,
     name: String,
@@ -93,6 +94,7 @@ impl Session {
             active: Toolset::default(),
             messages,
             turn: None,
+            offered: Vec::new(),
             why: String::new(),
             name,
             setting,
@@ -123,6 +125,7 @@ impl Session {
     pub fn forget(&mut self) {
         self.messages.clear();
         self.active = Toolset::default();
+        self.offered.clear();
         self.link = None;
         self.turn = None;
     }
@@ -383,6 +386,11 @@ impl Session {
         };
         let own = self.skill_offer(&supply);
         let (offers, tokens) = bind::offered(&snapshot, &supply, &names, (own, rations));
+        // What helped out once is not offered again.
+        let lasting = |name: &Arc<str>| supply.registry.tier(name) != Some(FALLBACK);
+        if names.iter().any(lasting) {
+            self.offered = names.into_iter().filter(lasting).take(rations.tools).collect();
+        }
         Bound { offers, tokens, why }
     }
 
@@ -397,12 +405,19 @@ impl Session {
         let of_skills: Vec<Arc<str>> =
             of_skills.flat_map(|skill| &skill.tools).map(|tool| tool.as_str().into()).collect();
         let decision = self.setting.hub.rank(snapshot, wanted).await;
-        let (found, why) = if decision.verdict == Verdict::Abstain {
-            let web = match self.setting.agent.web_fallback {
+        let is_going_on = decision.judgement.is_vague() && !self.offered.is_empty();
+        let (found, why) = if is_going_on {
+            (self.offered.clone(), "the tools of the message before".to_owned())
+        } else if decision.judgement.needs_no_tools() {
+            let web = match self.setting.agent.web_fallback && !decision.judgement.is_vague() {
                 true => self.setting.hub.web_fallback(snapshot, supply),
                 false => Vec::new(),
             };
-            let why = if web.is_empty() { "no tool fits" } else { "no tool fits, so the web may help" };
+            let why = match (decision.judgement.is_vague(), web.is_empty()) {
+                (true, true) => "the message does not say what is wanted",
+                (false, true) => "no tool fits",
+                (_, false) => "no tool fits, so the web may help",
+            };
             (web, why.to_owned())
         } else {
             let names: Vec<Arc<str>> = heard.bound.iter().chain(&heard.ranked).cloned().collect();

@@ -222,7 +222,6 @@ pub struct Turn {
     /// What was called in this turn, and what it gave.
     known: Vec<Known>,
     pending: Pending,
-    numbered: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -259,7 +258,6 @@ impl Turn {
             activations: 0,
             known: Vec::new(),
             pending: Pending::default(),
-            numbered: 0,
         }
     }
 
@@ -383,6 +381,7 @@ impl Turn {
         let has_tools = matches!(&self.state, State::Asking(ask) if ask.has_tools);
         let Reply { text, reasoning, mut calls, is_cut } = reply;
         let (text, in_text) = written::calls(&text, &self.offers);
+        let text = written::without_template(&text);
         // What stops in the middle of a call is no call.
         if calls.is_empty() && !is_cut {
             calls = in_text;
@@ -434,10 +433,7 @@ impl Turn {
         let mut noted = Noted::default();
         let (mut all, mut told, mut ready) = (Vec::new(), Vec::new(), Vec::new());
         for raw in written {
-            self.numbered += 1;
-            let id =
-                raw.id.clone().filter(|id| !id.is_empty() && !all.iter().any(|it: &ToolCall| it.id == *id));
-            let id = id.unwrap_or_else(|| format!("call_{}", self.numbered));
+            let id = self.fresh_id(raw.id.as_deref(), &all);
             match repair::repair(&raw, &self.offers) {
                 Ok(repaired) => {
                     let call = ToolCall { id, name: repaired.name, arguments: repaired.arguments };
@@ -480,6 +476,18 @@ impl Turn {
             self.state = State::Calling(ready);
         }
         noted
+    }
+
+    /// Returns an id that no other call of the conversation has: that of the service, where it is such a one.
+    fn fresh_id(&self, given: Option<&str>, beside: &[ToolCall]) -> String {
+        let calls = self.messages.iter().filter_map(|it| match it {
+            ChatMessage::Assistant { calls, .. } => Some(calls),
+            ChatMessage::System { .. } | ChatMessage::User { .. } | ChatMessage::Tool { .. } => None,
+        });
+        let taken: Vec<&str> = calls.flatten().chain(beside).map(|call| call.id.as_str()).collect();
+        let own = given.filter(|id| !id.is_empty() && !taken.contains(id)).map(str::to_owned);
+        let mut numbered = (taken.len() + 1..).map(|number| format!("call_{number}"));
+        own.or_else(|| numbered.find(|id| !taken.contains(&id.as_str()))).unwrap_or_default()
     }
 
     /// Goes on after results: with tools, or at the limit without.

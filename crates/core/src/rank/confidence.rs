@@ -19,6 +19,18 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Whether a message says so little, or is so far from every tool, that a model does better without tools.
+    pub fn needs_no_tools(&self) -> bool {
+        let limits = &thresholds().decision;
+        let is_hopeless = self.none >= limits.no_tool && self.right < limits.maybe_right;
+        is_hopeless || self.is_vague()
+    }
+
+    /// Whether a message says too little by itself: `yes`, `mark it as done`.
+    pub fn is_vague(&self) -> bool {
+        self.vague >= thresholds().toolset.vague
+    }
+
     /// Whether probably no tool does what is wanted.
     pub fn fits_nothing(&self) -> bool {
         self.none >= thresholds().values.no_tool && self.right < thresholds().decision.maybe_right

@@ -250,6 +250,35 @@ fn a_call_in_text_is_executed_and_one_that_is_cut_off_is_not() {
 }
 
 #[test]
+fn ids_of_calls_are_never_used_twice_in_a_conversation() {
+    let mut first = turn(Bounds::default());
+    play(&mut first, vec![calls(&[("web__search", "a")]), text("Ok.")]);
+    let messages = [first.messages(), &[ChatMessage::user("And?")]].concat();
+    let mut second = Turn::new(Bounds::default(), messages, vec![offer("web__search", true)]);
+    let named = |id: &str, query: &str| RawCall {
+        id: Some(id.to_owned()),
+        name: "web__search".to_owned(),
+        arguments: json!({ "query": query }).to_string(),
+    };
+    let reply = Reply {
+        calls: vec![named("call_1", "b"), named("x", "c"), named("x", "d"), named("", "e")],
+        ..Reply::default()
+    };
+    second.replied(reply);
+    let Next::Call(made) = second.next() else { panic!("it calls") };
+    let ids: Vec<&str> = made.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["call_2", "x", "call_4", "call_5"]);
+}
+
+#[test]
+fn marks_of_chat_templates_are_no_part_of_an_answer() {
+    let mut turn = turn(Bounds::default());
+    let log =
+        play(&mut turn, vec![text("<tools></tools>"), text("<tool_response>\nIt is Ann.\n</tool_response>")]);
+    assert_eq!(log, ["ask tools=true None", "ask tools=false Last", "Answered: It is Ann."]);
+}
+
+#[test]
 fn silence_is_asked_about_once() {
     let mut turn = turn(Bounds::default());
     let log = play(&mut turn, vec![text(""), text("  ")]);

@@ -20,6 +20,9 @@ const TAGS: [(&str, &str); 4] = [
     ("```json", "```"),
     ("```", "```"),
 ];
+/// Marks of chat templates that are no part of an answer.
+const TEMPLATE: [&str; 6] =
+    ["<tool_response>", "</tool_response>", "<tools>", "</tools>", "<tool_call>", "</tool_call>"];
 /// Calls of one reply that are read.
 const MOST_CALLS: usize = 16;
 
@@ -42,7 +45,7 @@ fn in_json(text: &str, offers: &[Offer]) -> Vec<(Range<usize>, RawCall)> {
             continue;
         };
         let whole = start..start + bytes;
-        let is_alone = bare(text) == &text[whole.clone()] || is_wrapped(text, &whole);
+        let is_alone = is_bare(text, &whole) || is_wrapped(text, &whole);
         let calls = calls_of(&value, offers, is_alone);
         at = if calls.is_empty() { start + 1 } else { whole.end };
         found.extend(calls.into_iter().map(|call| (whole.clone(), call)));
@@ -125,6 +128,18 @@ fn bare(text: &str) -> &str {
         bare = inner;
     }
     bare
+}
+
+/// Whether there is nothing else but what a call is wrapped in, and brackets too many.
+fn is_bare(text: &str, whole: &Range<usize>) -> bool {
+    let brackets = ['{', '}', '[', ']'];
+    let inner = bare(text).trim_matches(brackets);
+    inner.trim() == text[whole.clone()].trim_matches(brackets).trim()
+}
+
+/// Takes away what chat templates write around results and tools, and what a small model writes after them.
+pub(super) fn without_template(text: &str) -> String {
+    TEMPLATE.iter().fold(text.to_owned(), |text, tag| text.replace(tag, ""))
 }
 
 /// Whether something stands in a fence or in tags of its own.
@@ -225,6 +240,7 @@ mod tests {
     fn a_reply_that_is_nothing_but_a_call_of_an_unknown_tool_is_a_call() {
         let call = r#"{"name": "get_weather", "arguments": {}}"#;
         assert_eq!(read(call).1, ["get_weather {}"]);
+        assert_eq!(read(&format!("{{{call}}}}}}}")).1, ["get_weather {}"]);
         assert_eq!(read(&format!("I look.\n```json\n{call}\n```\nDone.")).1, ["get_weather {}"]);
     }
 }
