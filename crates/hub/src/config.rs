@@ -29,9 +29,9 @@ use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
+pub use agent::{Agent, Binding, Rations};
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub(crate) use expand::variable_for;
-pub use agent::{Agent, Binding, Rations};
 pub use language::LanguageModel;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;

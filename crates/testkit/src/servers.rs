@@ -49,7 +49,7 @@ pub fn are_installed() -> bool {
 /// If `scripts/servers models` was not run.
 pub fn model(name: &str) -> Command {
     let home = root().join("models");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("servers/models/serve.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/serve.py");
     let mut command = Command::new(installed(&home.join("bin").join("python")));
     command.arg(script).arg(installed(&home.join(format!("{name}.gguf"))));
     command

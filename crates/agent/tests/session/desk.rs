@@ -123,27 +123,29 @@ pub(crate) struct Listener {
 impl Listener {
     /// Returns what could be read of the answers, as it came.
     pub(crate) fn texts(&self) -> String {
-        let texts = self.events.iter().filter_map(|event| match event {
-            Event::Text { text } => Some(text.as_str()),
-            _ => None,
-        });
+        let texts = self
+            .events
+            .iter()
+            .filter_map(|event| if let Event::Text { text } = event { Some(text.as_str()) } else { None });
         texts.collect()
     }
 
     /// Returns the calls that were made.
     pub(crate) fn calls(&self) -> Vec<(String, Map<String, Value>)> {
-        let calls = self.events.iter().filter_map(|event| match event {
-            Event::Call { tool, arguments, .. } => Some((tool.clone(), arguments.clone())),
-            _ => None,
+        let calls = self.events.iter().filter_map(|event| {
+            if let Event::Call { tool, arguments, .. } = event {
+                Some((tool.clone(), arguments.clone()))
+            } else {
+                None
+            }
         });
         calls.collect()
     }
 
     /// Returns the tools that were offered first, and their tokens.
     pub(crate) fn bound(&self) -> (Vec<String>, usize) {
-        let bound = self.events.iter().find_map(|event| match event {
-            Event::Bound { tools, tokens, .. } => Some((tools.clone(), *tokens)),
-            _ => None,
+        let bound = self.events.iter().find_map(|event| {
+            if let Event::Bound { tools, tokens, .. } = event { Some((tools.clone(), *tokens)) } else { None }
         });
         bound.unwrap_or_default()
     }

@@ -54,9 +54,12 @@ async fn i3_i5_a_refinement_joins_the_context_and_the_answer_comes_without_tools
         let last = pleas[2].body["messages"].as_array().expect("there are messages").clone();
         assert_eq!(last.iter().filter(|it| it["role"] == "tool").count(), 2);
         assert!(last.iter().all(|it| !it["content"].to_string().contains("search again")));
-        let refined = heard.events.iter().find_map(|event| match event {
-            Event::Refinement { iteration, tool } => Some((*iteration, tool.clone())),
-            _ => None,
+        let refined = heard.events.iter().find_map(|event| {
+            if let Event::Refinement { iteration, tool } = event {
+                Some((*iteration, tool.clone()))
+            } else {
+                None
+            }
         });
         assert_eq!(refined, Some((2, "notes__search_notes".to_owned())));
     }

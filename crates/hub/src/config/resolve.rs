@@ -15,9 +15,9 @@ use super::check::shortened;
 use super::document::{Member, Node, Value};
 use super::mistake::Report;
 use super::raw::{
-    RawAgent, RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames, RawPerformance,
-    RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe, RawServer, RawSkill,
-    RawSkills, RawStance, RawStore, RawSurface, RawToolset, Tier,
+    RawAgent, RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames,
+    RawPerformance, RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe,
+    RawServer, RawSkill, RawSkills, RawStance, RawStore, RawSurface, RawToolset, Tier,
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{

@@ -179,7 +179,8 @@ impl Hub {
         let Needs { domains, ranked, mut bound } =
             decide::needs(&snapshot.catalog, &supply.registry, &decisions, most, domains);
         if let (true, Some(decision)) = (domains.is_empty(), decisions.first()) {
-            bound = with_fallback(&supply.registry, decision, bound, || web_group(snapshot, &supply.registry));
+            bound =
+                with_fallback(&supply.registry, decision, bound, || web_group(snapshot, &supply.registry));
         }
         let is_automatic = supply.settings.activating == Activating::Automatic;
         let skill = is_automatic.then(|| skills::fitting(&supply.skills, wanted.task)).flatten();
