@@ -106,7 +106,9 @@ impl Session {
         let tool = &snapshot.catalog.tools()[draft.position];
         let arguments: Map<String, Value> =
             draft.settled.found.iter().map(|it| (it.name.clone(), it.value.clone())).collect();
-        let ruling = hub.judge(&snapshot, tool, Some(&raw(&arguments)), None);
+        // A request to remove something makes a change one that has to be confirmed.
+        let intent = draft.decision.as_ref().map(|it| &it.intent);
+        let ruling = hub.judge(&snapshot, tool, Some(&raw(&arguments)), intent);
         if ruling.stance != Stance::Allow || !draft.not_done.is_empty() {
             return None;
         }
