@@ -13,7 +13,7 @@ use toolyard_hub::live::Snapshot;
 use toolyard_hub::policy::glob_fits;
 
 /// Bytes of one token, as budgets count them.
-const TOKEN_BYTES: usize = 4;
+pub(crate) const TOKEN_BYTES: usize = 4;
 /// Tools of a group of a last resort that a small model can still tell apart.
 const MOST_FALLBACK: usize = 7;
 /// Characters of a parameter's description that are shown.

@@ -25,6 +25,7 @@ use frame::{Frame, Frames};
 
 pub use error::Error;
 pub use reqwest::Client;
+pub use toolyard_hub::upstream::http_client as client;
 
 /// A piece of a reply, as it arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,8 +88,6 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 const MOST_READ: usize = 64 * MOST_BYTES;
 /// Bytes of an error page that are read.
 const MOST_PAGE: usize = 16 * 1024;
-/// Time to reach a service; answering has its own limit.
-const CONNECT: Duration = Duration::from_secs(10);
 /// Pauses before a question is asked again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
 /// The longest pause that a service can ask for; with a longer one the question fails at once.
@@ -102,25 +101,6 @@ const LINGER: Duration = Duration::from_millis(50);
 pub fn dialect(url: &str) -> Dialect {
     let path = url::Url::parse(url).map(|url| url.path().to_owned()).unwrap_or_default();
     if path.trim_end_matches('/').ends_with("/api/chat") { Dialect::Ollama } else { Dialect::OpenAi }
-}
-
-/// Makes an HTTP client for [`ask`].
-pub fn client() -> Client {
-    // An error means that somebody installed one already.
-    _ = rustls::crypto::ring::default_provider().install_default();
-    let same_origin = reqwest::redirect::Policy::custom(|attempt| {
-        let first = attempt.previous().first();
-        let stays = first.is_some_and(|first| first.origin() == attempt.url().origin());
-        // Conversations are private, and another origin must not see them.
-        if stays && attempt.previous().len() <= 3 { attempt.follow() } else { attempt.stop() }
-    });
-    Client::builder()
-        .connect_timeout(CONNECT)
-        .tcp_nodelay(true)
-        .redirect(same_origin)
-        .user_agent(concat!("toolyard/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .expect("the settings are constant and valid")
 }
 
 /// Asks a model and tells `heard` what it says while it says it.

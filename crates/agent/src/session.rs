@@ -28,8 +28,6 @@ use crate::model::{self, Error, ModelRequest, Piece, Usage};
 const UNKNOWN: &str = "I do not know";
 /// An answer of more characters says more than that.
 const UNKNOWN_CHARS: usize = 80;
-/// Bytes of one token, as budgets count them.
-const TOKEN_BYTES: usize = 4;
 
 /// Who talks, with what.
 #[derive(Clone, Debug)]
@@ -478,7 +476,7 @@ impl Session {
         let has_fallback =
             self.setting.agent.web_fallback && !self.setting.hub.web_fallback(&snapshot, &supply).is_empty();
         let system = prompt::system(&self.setting, &supply, has_fallback);
-        let most = self.setting.agent.context_tokens.saturating_mul(TOKEN_BYTES);
+        let most = self.setting.agent.context_tokens.saturating_mul(bind::TOKEN_BYTES);
         let (theirs, said): (Vec<ChatMessage>, Vec<ChatMessage>) =
             self.messages.iter().cloned().partition(|it| matches!(it, ChatMessage::System { .. }));
         let told: Vec<&str> =

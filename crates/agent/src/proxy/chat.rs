@@ -66,6 +66,11 @@ pub(super) fn messages(body: &Value) -> Result<&[Value], Unread> {
     }
 }
 
+/// Refuses a message of a role that nobody knows.
+pub(super) fn unknown_role(role: Option<&str>, place: usize) -> Unread {
+    Unread::wrong(format!("message {place} has the role `{}`, which is unknown", role.unwrap_or_default()))
+}
+
 /// Reads the text of a message, which may be a list of parts.
 pub(super) fn text(content: &Value) -> Result<String, Unread> {
     match content {

@@ -63,12 +63,7 @@ fn messages(body: &Value) -> Result<Vec<ChatMessage>, Unread> {
                 let (known, called) = call.map(|it| (it.id.clone(), it.name.clone())).unwrap_or_default();
                 ChatMessage::Tool { id: known, name: name.map_or(called, str::to_owned), text }
             }
-            other => {
-                let role = other.unwrap_or_default();
-                return Err(Unread::wrong(format!(
-                    "message {place} has the role `{role}`, which is unknown"
-                )));
-            }
+            other => return Err(chat::unknown_role(other, place)),
         };
         read.push(next);
     }

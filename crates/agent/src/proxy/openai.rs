@@ -76,12 +76,7 @@ fn messages(body: &Value) -> Result<Vec<ChatMessage>, Unread> {
                 ChatMessage::Tool { name: call.map(|it| it.name.clone()).unwrap_or_default(), id, text }
             }
             Some("function") => return Err(Unread::Foreign("a message of the role `function`")),
-            other => {
-                let role = other.unwrap_or_default();
-                return Err(Unread::wrong(format!(
-                    "message {place} has the role `{role}`, which is unknown"
-                )));
-            }
+            other => return Err(chat::unknown_role(other, place)),
         };
         read.push(next);
     }

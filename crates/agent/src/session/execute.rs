@@ -266,7 +266,7 @@ impl Session {
     fn said(&self) -> String {
         let is_source = |it: &&ChatMessage| matches!(it, ChatMessage::User { .. } | ChatMessage::Tool { .. });
         let texts: Vec<&str> = self.messages.iter().filter(is_source).map(ChatMessage::text).collect();
-        let most = self.setting.agent.context_tokens.saturating_mul(super::TOKEN_BYTES);
+        let most = self.setting.agent.context_tokens.saturating_mul(bind::TOKEN_BYTES);
         let mut bytes = 0;
         let kept = texts.iter().rev().take_while(|text| {
             bytes += text.len();

@@ -24,8 +24,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of an error page that are shown.
 const SHOWN: usize = 300;
 
-/// Makes the one HTTP client of a hub.
-pub(crate) fn client() -> Client {
+/// Makes an HTTP client: the one of a hub, or that of whoever asks model servers.
+pub fn client() -> Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         // An error means that somebody installed one already.
@@ -34,7 +34,7 @@ pub(crate) fn client() -> Client {
     let same_origin = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first();
         let stays = first.is_some_and(|first| first.origin() == attempt.url().origin());
-        // Configured headers may be credentials, which another origin must not see.
+        // Configured headers may be credentials, and conversations are private: another origin must not see them.
         if stays && attempt.previous().len() <= 3 { attempt.follow() } else { attempt.stop() }
     });
     Client::builder()
