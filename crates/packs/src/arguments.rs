@@ -36,6 +36,21 @@ impl<'a> Arguments<'a> {
         self.0.get(name).and_then(whole).and_then(|it| usize::try_from(it).ok()).unwrap_or(otherwise)
     }
 
+    /// Returns an argument of any kind; an absent one is `None`.
+    pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Returns a number, with or without a fraction; an absent one is `None`.
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        self.value(name)?.as_f64()
+    }
+
+    /// Returns a yes or no; an absent one is `None`.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.value(name)?.as_bool()
+    }
+
     /// Returns a list of strings; an absent one is empty.
     pub(crate) fn list(&self, name: &str) -> Vec<&'a str> {
         let items = self.0.get(name).and_then(Value::as_array);
@@ -45,7 +60,19 @@ impl<'a> Arguments<'a> {
 
 /// Checks the arguments of a call against the tool's definition.
 pub(crate) fn check<'a>(definition: &Value, given: &'a Map<String, Value>) -> Result<Arguments<'a>, Error> {
-    let schema = &definition["inputSchema"];
+    let problems = problems(&definition["inputSchema"], given);
+    if problems.is_empty() { Ok(Arguments(given)) } else { Err(refused(definition, problems)) }
+}
+
+/// Refuses a call for these problems, and says what the tool takes.
+pub(crate) fn refused(definition: &Value, problems: Vec<String>) -> Error {
+    let known = definition["inputSchema"]["properties"].as_object();
+    let tool = definition["name"].as_str().unwrap_or_default().to_owned();
+    Error { tool, problems, known: quoted(known.into_iter().flat_map(Map::keys)) }
+}
+
+/// Says everything in which an object does not fit the schema; `null` counts as not given.
+pub(crate) fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
     let nothing = Map::new();
     let known = schema["properties"].as_object().unwrap_or(&nothing);
     let mut problems = Vec::new();
@@ -63,21 +90,17 @@ pub(crate) fn check<'a>(definition: &Value, given: &'a Map<String, Value>) -> Re
         }
     }
     for name in given.keys().filter(|name| !known.contains_key(*name)).take(5) {
-        problems.push(match nearest(name, known) {
+        problems.push(match nearest(name, known.keys().map(String::as_str)) {
             Some(near) => format!("There is no argument `{}`: did you mean `{near}`", shown(name)),
             None => format!("There is no argument `{}`", shown(name)),
         });
     }
-    if problems.is_empty() {
-        return Ok(Arguments(given));
-    }
-    let tool = definition["name"].as_str().unwrap_or_default().to_owned();
-    Err(Error { tool, problems, known: quoted(known.keys()) })
+    problems
 }
 
 /// Says what is wrong with a value, if something is.
-fn fits(schema: &Value, value: &Value) -> Result<(), String> {
-    match schema["type"].as_str() {
+pub(crate) fn fits(schema: &Value, value: &Value) -> Result<(), String> {
+    match type_name(schema) {
         Some("string") => {
             let text = value.as_str().ok_or_else(|| format!("is {} and not a string", kind(value)))?;
             fits_text(schema, text)
@@ -90,12 +113,27 @@ fn fits(schema: &Value, value: &Value) -> Result<(), String> {
                 _ => Ok(()),
             }
         }
+        Some("number") => {
+            let number = value.as_f64().ok_or_else(|| format!("is {} and not a number", kind(value)))?;
+            match (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
+                (Some(least), _) if number < least => Err(format!("is {number}, under {least}")),
+                (_, Some(most)) if most < number => Err(format!("is {number}, over {most}")),
+                _ => Ok(()),
+            }
+        }
+        Some("boolean") if !value.is_boolean() => Err(format!("is {} and not true or false", kind(value))),
+        Some("object") if !value.is_object() => Err(format!("is {} and not an object", kind(value))),
         Some("array") => {
             let items = value.as_array().ok_or_else(|| format!("is {} and not a list", kind(value)))?;
             if let Some(most) = limit(schema, "maxItems")
                 && most < items.len()
             {
                 return Err(format!("has {} items, over {most}", items.len()));
+            }
+            if let Some(least) = limit(schema, "minItems")
+                && items.len() < least
+            {
+                return Err(format!("has {} items, under {least}", items.len()));
             }
             for item in items {
                 fits(&schema["items"], item).map_err(|problem| format!("has an item that {problem}"))?;
@@ -127,23 +165,36 @@ fn limit(schema: &Value, name: &str) -> Option<usize> {
     usize::try_from(schema[name].as_u64()?).ok()
 }
 
+/// Returns the type that a schema asks for; of several, the first that is not `null`.
+fn type_name(schema: &Value) -> Option<&str> {
+    let several = schema["type"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    schema["type"].as_str().or_else(|| several.into_iter().find(|name| *name != "null"))
+}
+
 /// Says what a schema wants, with an example.
 fn wanted(schema: &Value) -> String {
     if let Some(choices) = schema["enum"].as_array() {
         return format!("one of {}", quoted(choices.iter().filter_map(Value::as_str)));
     }
     let example = schema["examples"].get(0).map(|it| format!(", for example {it}")).unwrap_or_default();
-    match schema["type"].as_str() {
+    match type_name(schema) {
+        Some("integer") if schema["minimum"].is_null() || schema["maximum"].is_null() => {
+            format!("a whole number{example}")
+        }
         Some("integer") => {
             format!("a whole number from {} to {}{example}", schema["minimum"], schema["maximum"])
         }
+        Some("number") => format!("a number{example}"),
+        Some("boolean") => "true or false".to_owned(),
+        Some("object") => format!("an object{example}"),
+        Some("array") if schema["items"]["type"] == "object" => format!("a list of objects{example}"),
         Some("array") => format!("a list of strings{example}"),
         _ => format!("a string{example}"),
     }
 }
 
 /// Reads a whole number, also one that was written as `10.0`.
-fn whole(value: &Value) -> Option<i64> {
+pub(crate) fn whole(value: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     value.as_i64().or_else(|| {
         let number = value.as_f64()?;
@@ -151,7 +202,7 @@ fn whole(value: &Value) -> Option<i64> {
     })
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -162,11 +213,12 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn nearest<'k>(name: &str, known: &'k Map<String, Value>) -> Option<&'k str> {
+/// Returns the name that was most likely meant, if one is near.
+pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if 64 < name.len() {
         return None;
     }
     let name = name.to_lowercase();
-    let scored = known.keys().map(|key| (strsim::jaro_winkler(&name, key), key.as_str()));
+    let scored = known.into_iter().map(|key| (strsim::jaro_winkler(&name, key), key));
     scored.filter(|(score, _)| 0.8 < *score).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, key)| key)
 }

@@ -11,11 +11,30 @@ pub(crate) struct Answer {
     pub(crate) data: Value,
 }
 
+impl Answer {
+    /// Answers with the facts alone, as JSON that a person can read too.
+    pub(crate) fn json(data: Value) -> Self {
+        Self { text: format!("{data:#}"), data }
+    }
+}
+
 /// Why a tool did not do what was asked, in words that say what to do instead.
 ///
 /// It is not an `Error` itself, so that every module's own error turns into one with `?`.
 #[derive(Debug)]
 pub(crate) struct Refusal(String);
+
+impl Refusal {
+    /// Refuses in these words.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the words, for a report that names several.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
 
 pub(crate) type Outcome = Result<Answer, Refusal>;
 

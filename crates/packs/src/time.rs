@@ -9,7 +9,7 @@ mod everyday; //  "tomorrow 9am", "March 1st"
 mod moment; //  a text becomes a moment, with remarks on how it was read
 mod tools; //   what the clients see
 
-use jiff::{SignedDuration, Span, Timestamp, Unit, Zoned, tz::TimeZone};
+use jiff::{SignedDuration, Span, Timestamp, Unit, Zoned, civil::Time, tz::TimeZone};
 use serde_json::{Value, json};
 
 use self::{
@@ -21,9 +21,12 @@ use crate::{
     reply::{Answer, Outcome, shown},
 };
 
-pub(crate) use self::tools::tools;
+pub(crate) use self::{
+    moment::Error as Unread,
+    tools::{current, tools},
+};
 
-/// Where the time pack takes the present moment and the local zone from.
+/// Where a pack takes the present moment and the local zone from.
 #[derive(Clone, Debug)]
 pub enum Clock {
     /// The clock and the zone of this computer.
@@ -39,8 +42,38 @@ enum Error {
     Range(jiff::Error),
 }
 
+/// A moment as a text says it, and what the text left open.
+#[derive(Debug)]
+pub(crate) struct When {
+    pub(crate) at: Zoned,
+    /// Whether the text names a day; without one it is today.
+    pub(crate) has_date: bool,
+    /// Whether the text names a time of day; without one it is the start of the day.
+    pub(crate) has_time: bool,
+    pub(crate) remarks: Vec<String>,
+}
+
+impl When {
+    /// Puts the moment at a time of that day.
+    pub(crate) fn with_time(self, time: Time) -> Self {
+        let (tz, date) = (self.at.time_zone().clone(), self.at.date());
+        let zone = Zone::local(&tz).name;
+        match settle(date.to_datetime(time), &tz, &zone) {
+            Ok((at, remarks)) => Self { at, remarks, ..self },
+            // Only the very last day of the calendar has hours that cannot be reached.
+            Err(_) => self,
+        }
+    }
+}
+
+/// Reads a day or a moment that is meant in the zone of `now`.
+pub(crate) fn read(text: &str, now: &Zoned) -> Result<When, Unread> {
+    let Moment { at, said, remarks, .. } = moment::read(text, now, None)?;
+    Ok(When { at, has_date: said.date, has_time: said.time, remarks })
+}
+
 impl Clock {
-    fn now(&self) -> Zoned {
+    pub(crate) fn now(&self) -> Zoned {
         match self {
             // A computer that does not know its zone still has a clock.
             // Nobody asks for fractions of a second, and they make answers hard to read.
@@ -52,7 +85,8 @@ impl Clock {
     }
 }
 
-fn current_time(clock: &Clock, arguments: &Arguments<'_>) -> Outcome {
+/// Tells the present moment, in the zone that was asked for or in the local one.
+pub(crate) fn current_time(clock: &Clock, arguments: &Arguments<'_>) -> Outcome {
     let now = clock.now();
     let zone = asked_zone(arguments, "zone", &now)?.unwrap_or_else(|| Zone::local(now.time_zone()));
     let moment = Moment::exact(now.with_time_zone(zone.tz.clone()), zone);
@@ -180,7 +214,7 @@ fn later(start: &Moment, span: &Span) -> Result<Moment, Error> {
         .and_then(|it| it.try_weeks(span.get_weeks()))
         .and_then(|it| it.try_days(span.get_days()))
         .map_err(Error::Range)?;
-    let mut result = Moment { at: start.at.clone(), zone: start.zone.clone(), remarks: Vec::new() };
+    let mut result = Moment { remarks: Vec::new(), ..start.clone() };
     if !calendar.is_zero() {
         let date = start.at.datetime().checked_add(calendar).map_err(Error::Range)?;
         (result.at, result.remarks) =
@@ -212,7 +246,8 @@ fn describe(moment: &Moment) -> Value {
     })
 }
 
-fn iso(at: &Zoned) -> String {
+/// Writes a moment as ISO 8601 with its offset.
+pub(crate) fn iso(at: &Zoned) -> String {
     at.timestamp().display_with_offset(at.offset()).to_string()
 }
 
@@ -228,7 +263,8 @@ fn line(moment: &Moment) -> String {
     format!("{} {} {} ({place})", weekday(at), at.date(), at.time())
 }
 
-fn weekday(at: &Zoned) -> &'static str {
+/// Names the day of the week.
+pub(crate) fn weekday(at: &Zoned) -> &'static str {
     use jiff::civil::Weekday;
     match at.weekday() {
         Weekday::Monday => "Monday",

@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path};
 
-use crate::reply::{quoted, shown};
+use crate::{reply::shown, sandbox::portable};
 
 /// A path to a note: relative, with `/` between its parts, ending in `.md`, nothing hidden.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,12 +43,6 @@ pub(super) enum Error {
 const LONGEST_NAME: usize = 200;
 const LONGEST_PATH: usize = 1000;
 pub(super) const DEEPEST: usize = 16;
-
-/// Names that Windows keeps for devices, whatever their ending.
-const DEVICES: [&str; 22] = [
-    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
-    "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
-];
 
 impl NotePath {
     /// Reads a path as a person would write it, with or without `.md`.
@@ -166,21 +160,4 @@ fn relative(text: &str) -> Result<String, Error> {
         return Err(Error::TooLong(shown(text)));
     }
     Ok(path.to_owned())
-}
-
-/// Says why a name cannot be used on every system, if so.
-fn portable(name: &str) -> Result<(), String> {
-    const FORBIDDEN: &str = "<>:\"|?*";
-    let stem = name.split('.').next().unwrap_or(name).trim().to_lowercase();
-    if DEVICES.contains(&stem.as_str()) {
-        return Err("Windows keeps this name for a device".to_owned());
-    }
-    if name.contains(|letter| FORBIDDEN.contains(letter)) {
-        let letters = FORBIDDEN.chars().filter(|it| name.contains(*it)).map(String::from);
-        return Err(format!("leave out {}", quoted(letters)));
-    }
-    if name.ends_with(['.', ' ']) {
-        return Err("it ends in a dot or a space".to_owned());
-    }
-    Ok(())
 }

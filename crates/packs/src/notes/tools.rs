@@ -19,14 +19,14 @@ pub(crate) fn tools() -> Vec<Tool<Vault>> {
 
 fn search() -> Spec {
     Spec {
-        name: "search_notes",
-        title: "Search notes",
+        name: "search_notes".into(),
+        title: "Search notes".into(),
         description: "Searches the Markdown notes for words in titles, text, headings and tags, best first. Use \
             for \"search my notes for AI\", \"what did I write about the garden\". Does not show a whole note \
             (use read_note), does not list without words (use list_notes), does not search the web. Args: query, \
             e.g. \"AI\", \"local models\", \"\\\"exact phrase\\\"\", \"#todo\"; tag, folder (optional filters), \
             e.g. \"ideas\", \"Projects\"; limit (10). Returns for each note path, title, tags, score and a \
-            snippet, and how many there are.",
+            snippet, and how many there are.".into(),
         effect: Effect::Reads,
         input: (
             json!({
@@ -41,7 +41,7 @@ fn search() -> Spec {
                 "folder": folder("Only notes in this folder and below."),
                 "limit": number("How many notes to return.", 1, 50, 10),
             }),
-            &["query"],
+            vec!["query".to_owned()],
         ),
         output: json!({
             "results": {
@@ -65,14 +65,14 @@ fn search() -> Spec {
 
 fn read() -> Spec {
     Spec {
-        name: "read_note",
-        title: "Read a note",
+        name: "read_note".into(),
+        title: "Read a note".into(),
         description: "Shows the text of one note. Use to open, quote or summarise a note whose path or title is \
             known. Does not find notes by their content (use search_notes) nor change them (use update_note). Args: \
             note, path or title, e.g. \"Projects/Plan.md\", \"Plan\"; heading (optional), only that section, e.g. \
             \"Next steps\"; start_line (1) and max_lines (400) for long notes. Returns the text, title, tags, time \
             of change, and the revision that update_note can check. A name that fits several notes is answered with \
-            the candidates.",
+            the candidates.".into(),
         effect: Effect::Reads,
         input: (
             json!({
@@ -81,7 +81,7 @@ fn read() -> Spec {
                 "start_line": number("The first line to show.", 1, 1_000_000, 1),
                 "max_lines": number("How many lines to show.", 1, 5000, 400),
             }),
-            &["note"],
+            vec!["note".to_owned()],
         ),
         output: json!({
             "path": path(),
@@ -100,13 +100,13 @@ fn read() -> Spec {
 
 fn create() -> Spec {
     Spec {
-        name: "create_note",
-        title: "Create a note",
+        name: "create_note".into(),
+        title: "Create a note".into(),
         description: "Creates a new Markdown note. Use for \"make a note called Groceries\", \"write this down\". \
             Does not overwrite: a title that is taken is refused (add to that note with update_note). Args: title, \
             e.g. \"Reading list\"; content (optional), Markdown, e.g. \"- Dune\\n- Emma\"; folder (optional, made when \
             missing), e.g. \"Projects/2026\"; tags (optional), e.g. [\"books\", \"todo\"]. The title becomes the file's \
-            name and, when the content has none, its first heading. Returns path, title, tags and revision.",
+            name and, when the content has none, its first heading. Returns path, title, tags and revision.".into(),
         effect: Effect::Adds,
         input: (
             json!({
@@ -121,7 +121,7 @@ fn create() -> Spec {
                 "folder": folder("Where to put it; without it, at the top."),
                 "tags": tag_list("Tags to give it."),
             }),
-            &["title"],
+            vec!["title".to_owned()],
         ),
         output: json!({
             "revision": revision(),
@@ -134,14 +134,14 @@ fn create() -> Spec {
 
 fn update() -> Spec {
     Spec {
-        name: "update_note",
-        title: "Update a note",
+        name: "update_note".into(),
+        title: "Update a note".into(),
         description: "Changes the text of a note. Use to add to a note, rewrite it or one of its sections. Does not \
             create (use create_note), tag (use tag_note) or delete notes. Args: note, path or title; content, \
             Markdown; mode (append): append at the end, prepend below the title, replace everything below the front \
             matter, replace_section with heading, e.g. \"Next steps\"; expected (optional), the revision from \
             read_note: when the note has changed since, nothing is written. Returns path, title, tags, the new and \
-            the previous revision, and whether it changed.",
+            the previous revision, and whether it changed.".into(),
         effect: Effect::Changes,
         input: (
             json!({
@@ -156,7 +156,7 @@ fn update() -> Spec {
                 "heading": heading("With replace_section: the heading whose section is replaced; it stays itself."),
                 "expected": expected(),
             }),
-            &["note", "content"],
+            vec!["note".to_owned(), "content".to_owned()],
         ),
         output: changed(json!({})),
     }
@@ -164,13 +164,13 @@ fn update() -> Spec {
 
 fn tag() -> Spec {
     Spec {
-        name: "tag_note",
-        title: "Tag a note",
+        name: "tag_note".into(),
+        title: "Tag a note".into(),
         description: "Adds tags to a note, removes tags from it, or both. Use for \"tag the plan as urgent\", \"this \
             is no longer a todo\". Does not find notes by tag (use list_notes or search_notes) nor change other text \
             (use update_note). Args: note, path or title; add and remove, e.g. [\"urgent\"], [\"todo\"]; expected \
             (optional), the revision from read_note. Tags are added to the front matter and removed from there and \
-            from #tags in the text. Returns the note's tags, what was added and removed, and the new revision.",
+            from #tags in the text. Returns the note's tags, what was added and removed, and the new revision.".into(),
         effect: Effect::Settles,
         input: (
             json!({
@@ -179,7 +179,7 @@ fn tag() -> Spec {
                 "remove": tag_list("Tags to remove; required unless add is given."),
                 "expected": expected(),
             }),
-            &["note"],
+            vec!["note".to_owned()],
         ),
         output: changed(json!({
             "added": tags(),
@@ -191,13 +191,13 @@ fn tag() -> Spec {
 
 fn list() -> Spec {
     Spec {
-        name: "list_notes",
-        title: "List notes",
+        name: "list_notes".into(),
+        title: "List notes".into(),
         description: "Lists notes with title, tags and time of change. Use for \"my latest notes\", \"all notes tagged \
             todo\", \"what is in Projects\". Does not look into the text (use search_notes) nor show it (use \
             read_note). Args, all optional: folder, e.g. \"Projects\"; tag, e.g. \"todo\" (also finds \"todo/home\"); \
             sort, \"modified\" (newest first, the default) or \"name\"; limit (50) and offset (0) for pages. Returns the \
-            notes of this page, how many there are in all, and whether there are more.",
+            notes of this page, how many there are in all, and whether there are more.".into(),
         effect: Effect::Reads,
         input: (
             json!({
@@ -212,7 +212,7 @@ fn list() -> Spec {
                 "limit": number("How many notes to return.", 1, 200, 50),
                 "offset": number("How many notes to leave out at the start.", 0, 1_000_000, 0),
             }),
-            &[],
+            Vec::new(),
         ),
         output: json!({
             "notes": {

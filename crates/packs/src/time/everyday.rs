@@ -32,6 +32,8 @@ pub(super) enum Error {
     Twice,
     #[error("the number `{0}` could be a day, a year or an hour: write `9am`, `09:00` or `2026-03-09`")]
     Number(String),
+    #[error("`{0}` names no hour: write for example `9am` or `19:00`")]
+    Vague(String),
     #[error("a month needs a day beside it: write `March 1` or `2026-03-01`")]
     NoDay,
 }
@@ -48,10 +50,14 @@ struct Parts {
 /// Finds the date and the time in a text; `today` is the date where the text was written.
 pub(super) fn read(text: &str, today: Date) -> Result<Found, Error> {
     let lower = text.to_lowercase().replace(',', " ").replace("a.m.", "am").replace("p.m.", "pm");
+    // Each is one word, so that it can be read as one.
+    let lower =
+        lower.replace("day after tomorrow", "overmorrow").replace("day before yesterday", "ereyesterday");
     let mut words = lower.split_whitespace().peekable();
     let mut found = Found::default();
     let mut parts = Parts::default();
     let mut rest: Vec<&str> = Vec::new();
+    let mut half_day = None;
     while let Some(word) = words.next() {
         let half = words.peek().copied().filter(|next| matches!(*next, "am" | "pm"));
         if let Some((day, clock)) = word.split_once('t')
@@ -68,12 +74,20 @@ pub(super) fn read(text: &str, today: Date) -> Result<Found, Error> {
             words.next_if(|_| half.is_some());
         } else if let Some(date) = date(word, today, &mut words)? {
             set(&mut found.date, date)?;
+        } else if matches!(word, "morning" | "afternoon" | "evening" | "night") {
+            half_day = Some(word);
         } else if !parts.take(word)? && !matches!(word, "at" | "on" | "the" | "of" | "in" | "this") {
             rest.push(word);
         }
     }
     if let Some(date) = parts.date(today)? {
         set(&mut found.date, date)?;
+    }
+    if let Some(word) = half_day
+        // "7:00 in the evening" is not seven in the morning.
+        && found.time.is_none_or(|time| (word == "morning") != (time.hour() < 12))
+    {
+        return Err(Error::Vague(word.to_owned()));
     }
     // The zone's name is given back as it was written: its case matters to a reader.
     found.rest = rest
@@ -160,6 +174,8 @@ fn date<'w>(
         "today" | "tonight" | "now" => return Ok(Some(today)),
         "tomorrow" => return moved(1),
         "yesterday" => return moved(-1),
+        "overmorrow" => return moved(2),
+        "ereyesterday" => return moved(-2),
         "next" | "last" => {
             let Some(day) = words.peek().and_then(|it| weekday(it)) else { return Ok(None) };
             words.next();

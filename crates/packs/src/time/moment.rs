@@ -17,18 +17,29 @@ use super::{
 use crate::reply::shown;
 
 /// A moment in a zone, and how it was read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Moment {
     pub(super) at: Zoned,
     /// The name that answers give to the zone.
     pub(super) zone: String,
+    pub(super) said: Said,
     pub(super) remarks: Vec<String>,
 }
 
+/// Which halves of a moment the text names itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said {
+    pub(super) date: bool,
+    pub(super) time: bool,
+}
+
+/// Says why a text is no time.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    #[error("`{text}` cannot be read as a time: {why}. Send for example {EXAMPLES}")]
-    Form { text: String, why: String },
+#[error("`{text}` cannot be read as a time: {why}. Send for example {EXAMPLES}")]
+pub(crate) struct Error {
+    text: String,
+    /// The reason alone, for messages that have examples of their own.
+    pub(crate) why: String,
 }
 
 const EXAMPLES: &str =
@@ -37,14 +48,15 @@ const EXAMPLES: &str =
 impl Moment {
     /// Takes a moment about which nothing had to be assumed, except what its zone was called.
     pub(super) fn exact(at: Zoned, zone: Zone) -> Self {
-        Self { at, zone: zone.name, remarks: zone.remark.into_iter().collect() }
+        let said = Said { date: true, time: true };
+        Self { at, zone: zone.name, said, remarks: zone.remark.into_iter().collect() }
     }
 }
 
 /// Reads a moment; a text that names no zone of its own is meant in `zone`, else in the local one.
 pub(super) fn read(text: &str, now: &Zoned, zone: Option<&Zone>) -> Result<Moment, Error> {
     let text = text.trim();
-    let wrong = |why: String| Error::Form { text: shown(text), why };
+    let wrong = |why: String| Error { text: shown(text), why };
     let home = zone.cloned().unwrap_or_else(|| Zone::local(now.time_zone()));
     let lower = text.to_lowercase();
     if lower == "now" {
@@ -58,6 +70,17 @@ pub(super) fn read(text: &str, now: &Zoned, zone: Option<&Zone>) -> Result<Momen
         let here = now.with_time_zone(home.tz.clone());
         let at = here.checked_add(span).map_err(|error| wrong(error.to_string()))?;
         return Ok(Moment::exact(at, home));
+    }
+    if let Some((days, clock)) = lower.split_once(" at ").filter(|_| lower.starts_with("in "))
+        && let Ok(span) = span::read(days)
+        && span::is_calendar(&span)
+    {
+        let date = now.with_time_zone(home.tz.clone()).date().checked_add(span);
+        let date = date.map_err(|error| wrong(error.to_string()))?;
+        let found = everyday::read(clock, date).map_err(|error| wrong(error.to_string()))?;
+        if let (None, Some(time), "") = (found.date, found.time, found.rest.as_str()) {
+            return place(Some(date), Some(time), now, home).map_err(wrong);
+        }
     }
     if let Ok(pieces) = Pieces::parse(text) {
         return iso(&pieces, zone, home).map_err(wrong);
@@ -139,6 +162,7 @@ fn iso(pieces: &Pieces<'_>, asked: Option<&Zone>, home: Zone) -> Result<Moment, 
             moment
         }
     };
+    moment.said.time = time.is_some();
     if time.is_none() {
         moment.remarks.push(format!("no time of day was given: read as the start of {}", pieces.date()));
     }
@@ -156,6 +180,7 @@ fn place(
     let civil = date.unwrap_or(today).to_datetime(time.unwrap_or(Time::midnight()));
     let (at, remarks) = settle(civil, &zone.tz, &zone.name).map_err(|error| error.to_string())?;
     let mut moment = Moment::exact(at, zone);
+    moment.said = Said { date: date.is_some(), time: time.is_some() };
     moment.remarks.extend(remarks);
     if date.is_none() {
         let zone = &moment.zone;

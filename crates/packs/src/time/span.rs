@@ -21,7 +21,7 @@ pub(super) fn read(text: &str) -> Result<Span, Error> {
     let words: Vec<&str> = lower
         .split(|letter: char| letter.is_whitespace() || letter == ',')
         .filter(|word| !matches!(*word, "" | "and" | "in" | "plus" | "from" | "now" | "later"))
-        .map(|word| if matches!(word, "a" | "an" | "one") { "1" } else { word })
+        .map(in_digits)
         .collect();
     let (words, back) = match words.as_slice() {
         [words @ .., "ago" | "earlier" | "before"] => (words, " ago"),
@@ -29,4 +29,27 @@ pub(super) fn read(text: &str) -> Result<Span, Error> {
         words => (words, ""),
     };
     format!("{}{back}", words.join(" ")).parse().map_err(|_| wrong())
+}
+
+/// Whether a span moves by whole days on the calendar.
+pub(super) fn is_calendar(span: &Span) -> bool {
+    span.years(0).months(0).weeks(0).days(0).is_zero()
+}
+
+fn in_digits(word: &str) -> &str {
+    match word {
+        "a" | "an" | "one" => "1",
+        "two" => "2",
+        "three" => "3",
+        "four" => "4",
+        "five" => "5",
+        "six" => "6",
+        "seven" => "7",
+        "eight" => "8",
+        "nine" => "9",
+        "ten" => "10",
+        "eleven" => "11",
+        "twelve" => "12",
+        _ => word,
+    }
 }

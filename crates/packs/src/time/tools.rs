@@ -15,36 +15,37 @@ pub(crate) fn tools() -> Vec<Tool<Clock>> {
     ]
 }
 
-fn current() -> Spec {
+/// Returns what `current_time` is, for every pack that tells the time.
+pub(crate) fn current() -> Spec {
     let mut output = moment_properties();
     output["iso_week"] = json!({ "type": "integer", "description": "Week of the year, ISO 8601." });
     output["day_of_year"] = json!({ "type": "integer", "description": "1 for the first of January." });
     output["remarks"] = remarks();
     Spec {
-        name: "current_time",
-        title: "Current time",
+        name: "current_time".into(),
+        title: "Current time".into(),
         description: "Tells the current date and time in a time zone. Use when the present moment matters: \
             \"what time is it in Tokyo\", \"what is today's date\". Does not carry a given time over to another \
             zone (use convert_time) nor count the time between two dates (use time_difference). Args: zone \
             (optional): IANA name, city, abbreviation or offset, e.g. \"Asia/Tokyo\", \"Tokyo\", \"EST\", \
             \"UTC+2\"; without it, this computer's zone. Returns the moment: ISO 8601, zone, UTC offset, \
-            weekday, ISO week, whether daylight saving is on.",
+            weekday, ISO week, whether daylight saving is on.".into(),
         effect: Effect::Reads,
-        input: (json!({ "zone": zone("Where to tell the time; without it, this computer's zone.") }), &[]),
+        input: (json!({ "zone": zone("Where to tell the time; without it, this computer's zone.") }), Vec::new()),
         output,
     }
 }
 
 fn convert() -> Spec {
     Spec {
-        name: "convert_time",
-        title: "Convert a time between zones",
+        name: "convert_time".into(),
+        title: "Convert a time between zones".into(),
         description: "Carries a time from one time zone over to another. Use for \"what is 9am New York in \
             Tokyo\" or to plan a call across zones. Does not tell the present time alone (use current_time) nor \
             add hours or days (use add_time). Args: time, e.g. \"14:30\", \"2026-03-01 9am\", \"tomorrow noon\", \
             \"2026-03-01T14:30:00Z\"; from_zone (optional, this computer's zone), e.g. \"New York\"; to_zone, \
             e.g. \"Asia/Tokyo\". Returns both moments, the hours between the zones, and remarks on daylight \
-            saving or on what was assumed.",
+            saving or on what was assumed.".into(),
         effect: Effect::Reads,
         input: (
             json!({
@@ -52,7 +53,7 @@ fn convert() -> Spec {
                 "from_zone": zone("Where the time is meant; without it, this computer's zone."),
                 "to_zone": zone("Where to carry it over to."),
             }),
-            &["time", "to_zone"],
+            vec!["time".to_owned(), "to_zone".to_owned()],
         ),
         output: json!({
             "source": moment_schema(),
@@ -66,14 +67,14 @@ fn convert() -> Spec {
 fn difference() -> Spec {
     let count = |unit: &str| json!({ "type": "integer", "description": format!("Whole {unit}.") });
     Spec {
-        name: "time_difference",
-        title: "Time between two times",
+        name: "time_difference".into(),
+        title: "Time between two times".into(),
         description: "Measures the time from one moment to another, exactly, across zones and daylight saving. \
             Use for \"how long until Friday 5pm\", \"days between two dates\", a person's age. Does not find \
             the date after a span (use add_time). Args: start and end, e.g. \"now\", \"2026-03-01\", \
             \"2026-03-01 9am\"; start_zone (optional, this computer's zone) and end_zone (optional, start_zone), \
             e.g. \"Europe/Paris\". Returns years, months, days, hours, minutes and seconds by the start's \
-            calendar, the total in seconds, and which is first.",
+            calendar, the total in seconds, and which is first.".into(),
         effect: Effect::Reads,
         input: (
             json!({
@@ -82,7 +83,7 @@ fn difference() -> Spec {
                 "start_zone": zone("Where `start` is meant; without it, this computer's zone."),
                 "end_zone": zone("Where `end` is meant; without it, the zone of `start`."),
             }),
-            &["start", "end"],
+            vec!["start".to_owned(), "end".to_owned()],
         ),
         output: json!({
             "start": moment_schema(),
@@ -106,14 +107,14 @@ fn difference() -> Spec {
 
 fn add() -> Spec {
     Spec {
-        name: "add_time",
-        title: "Add a span to a time",
+        name: "add_time".into(),
+        title: "Add a span to a time".into(),
         description: "Finds the moment a span of time after or before another. Use for \"what date is 90 days \
             from now\", \"three hours before 2pm\", deadlines. Does not measure between two times (use \
             time_difference) and does not know working days or holidays. Args: span, e.g. \"3 days\", \"2 weeks \
             4 hours\", \"90 minutes ago\", \"-P1D\"; time (optional, now), e.g. \"2026-03-01 9am\"; zone \
             (optional, this computer's zone). Days and months move on the calendar, hours in elapsed time. \
-            Returns both moments and remarks on daylight saving.",
+            Returns both moments and remarks on daylight saving.".into(),
         effect: Effect::Reads,
         input: (
             json!({
@@ -127,7 +128,7 @@ fn add() -> Spec {
                 "time": time("What to add to; without it, now."),
                 "zone": zone("Where the time is meant; without it, this computer's zone."),
             }),
-            &["span"],
+            vec!["span".to_owned()],
         ),
         output: json!({
             "start": moment_schema(),

@@ -95,7 +95,7 @@ proptest! {
 }
 
 /// Calls a tool and checks the form of its answer.
-fn answered(pack: &Pack, tool: &str, arguments: &Map<String, Value>) -> Value {
+pub(crate) fn answered(pack: &Pack, tool: &str, arguments: &Map<String, Value>) -> Value {
     let result = pack.call(tool, arguments).unwrap();
     assert!(!result["content"][0]["text"].as_str().unwrap().is_empty());
     if result["isError"] == false {
@@ -139,7 +139,7 @@ impl House {
 }
 
 /// Calls of the pack's tools with their own argument names and any values.
-fn calls(pack: &Pack) -> impl Strategy<Value = Vec<(String, Map<String, Value>)>> + use<> {
+pub(crate) fn calls(pack: &Pack) -> impl Strategy<Value = Vec<(String, Map<String, Value>)>> + use<> {
     let tools: Vec<BoxedStrategy<(String, Map<String, Value>)>> = pack
         .tools()
         .into_iter()
@@ -159,11 +159,11 @@ fn calls(pack: &Pack) -> impl Strategy<Value = Vec<(String, Map<String, Value>)>
     tools
 }
 
-fn any_arguments() -> impl Strategy<Value = Map<String, Value>> {
+pub(crate) fn any_arguments() -> impl Strategy<Value = Map<String, Value>> {
     prop::collection::vec((".{0,12}", any_json()), 0..4).prop_map(|it| it.into_iter().collect())
 }
 
-fn any_json() -> impl Strategy<Value = Value> {
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

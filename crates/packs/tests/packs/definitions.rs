@@ -86,7 +86,11 @@ fn every_example_of_every_argument_is_accepted() {
 /// Checks a value against the parts of JSON Schema that the output schemas use.
 pub(crate) fn keeps_to(schema: &Value, value: &Value) -> Result<(), String> {
     let wrong = || Err(format!("{value} does not keep to {schema}"));
-    let fits = match schema["type"].as_str() {
+    let nullable = schema["type"].as_array().filter(|types| types.contains(&json!("null")));
+    if value.is_null() && nullable.is_some() {
+        return Ok(());
+    }
+    let fits = match nullable.and_then(|types| types.first()).unwrap_or(&schema["type"]).as_str() {
         Some("object") => value.is_object(),
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
@@ -102,13 +106,19 @@ pub(crate) fn keeps_to(schema: &Value, value: &Value) -> Result<(), String> {
         keeps_to(&schema["items"], item)?;
     }
     if let Some(fields) = value.as_object() {
-        let properties = schema["properties"].as_object().unwrap();
-        if fields.len() != properties.len() {
+        // An object without properties has fields of the user's own.
+        let Some(properties) = schema["properties"].as_object() else { return Ok(()) };
+        if fields.keys().any(|name| !properties.contains_key(name)) {
             return wrong();
         }
+        let needed =
+            |name: &str| schema["required"].as_array().is_none_or(|all| all.iter().any(|it| it == name));
         for (name, schema) in properties {
-            keeps_to(schema, fields.get(name).unwrap_or(&Value::Null))
-                .map_err(|why| format!("{name}: {why}"))?;
+            match fields.get(name) {
+                Some(value) => keeps_to(schema, value).map_err(|why| format!("{name}: {why}"))?,
+                None if needed(name) => return wrong(),
+                None => {}
+            }
         }
     }
     Ok(())

@@ -174,6 +174,24 @@ fn reads_iso_and_everyday_forms() {
 }
 
 #[test]
+fn reads_days_that_are_counted_in_words() {
+    insta::assert_snapshot!(converted(&[
+        "the day after tomorrow 9am", "day before yesterday noon", "in two weeks", "in 3 days at 17:00",
+        "in a month at noon", "tomorrow morning at 9:30", "friday evening 19:00", "tomorrow evening", "7:00 in the evening",
+    ]), @"
+    the day after tomorrow 9am -> 2026-03-03T09:00:00+01:00 Europe/Berlin
+    day before yesterday noon -> 2026-02-27T12:00:00+01:00 Europe/Berlin
+    in two weeks -> 2026-03-15T12:00:00+01:00 Europe/Berlin
+    in 3 days at 17:00 -> 2026-03-04T17:00:00+01:00 Europe/Berlin
+    in a month at noon -> 2026-04-01T12:00:00+02:00 Europe/Berlin
+    tomorrow morning at 9:30 -> 2026-03-02T09:30:00+01:00 Europe/Berlin
+    friday evening 19:00 -> 2026-03-06T19:00:00+01:00 Europe/Berlin
+    tomorrow evening -> ERROR `tomorrow evening` cannot be read as a time: `evening` names no hour: write for example `9am` or `19:00`. Send for example `14:30`, `2026-03-01 9am`, `tomorrow noon`, `2026-03-01T14:30:00Z`, `9am in Tokyo` or `now`
+    7:00 in the evening -> ERROR `7:00 in the evening` cannot be read as a time: `evening` names no hour: write for example `9am` or `19:00`. Send for example `14:30`, `2026-03-01 9am`, `tomorrow noon`, `2026-03-01T14:30:00Z`, `9am in Tokyo` or `now`
+    ");
+}
+
+#[test]
 fn says_why_a_time_cannot_be_read() {
     insta::assert_snapshot!(converted(&[
         "25:00", "13pm", "14:61", "2026-02-30", "30 February", "03/04/2026", "9", "March", "soonish",
