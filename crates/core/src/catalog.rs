@@ -4,6 +4,7 @@
 //! malformed tool never hides the others.
 
 mod admit;
+pub mod consolidate;
 mod problem;
 
 use std::collections::HashMap;

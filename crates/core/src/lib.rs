@@ -10,6 +10,7 @@ pub mod tool; //     one tool, and the name it goes by
 pub mod text; //     words and terms, as they are compared
 pub mod form; //     a tool's input schema, as fields to fill in
 pub mod catalog; //  every tool we know, as one immutable value
+pub mod alias; //    old names of tools, and what a call of one becomes
 pub mod hazard; //   what one call would do to the world
 pub mod lexicon; //  what words mean in many languages
 pub mod task; //     the requests that a task is made of
@@ -17,6 +18,7 @@ pub mod metadata; // what is known of a tool beyond its listing
 pub mod domain; //   which tools belong together
 pub mod session; //  what one conversation has active
 pub mod index; //    words, phrasings and names over the catalog
+pub mod lint; //     how well tools are documented
 pub mod rank; //     a request becomes a decision, with reasons
 pub mod arguments; // the words of a request become the arguments of a tool
 pub mod plan; //     a checked graph of tool calls
