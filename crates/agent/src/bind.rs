@@ -7,7 +7,7 @@ use toolyard_core::metadata::gist;
 use toolyard_core::session::FALLBACK;
 use toolyard_core::tool::{Effect, Parameters, Tool};
 use toolyard_core::turn::Offer;
-use toolyard_hub::config::{Agent, Rations};
+use toolyard_hub::config::{Agent, ToolBudget};
 use toolyard_hub::hub::Supply;
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::policy::glob_fits;
@@ -38,23 +38,23 @@ impl Bound {
 }
 
 /// Returns what a model of this name is given.
-pub fn rations<'a>(settings: &'a Agent, model: &str) -> &'a Rations {
+pub fn budget<'a>(settings: &'a Agent, model: &str) -> &'a ToolBudget {
     let fitting = settings.models.iter().find(|(glob, _)| glob_fits(glob, model));
-    fitting.map_or(&settings.rations, |(_, rations)| rations)
+    fitting.map_or(&settings.budget, |(_, budget)| budget)
 }
 
-/// Offers tools by name, as many as the rations allow: first texts are shortened, then the last ones are left out. Of a
+/// Offers tools by name, as many as the budget allows: first texts are shortened, then the last ones are left out. Of a
 /// group of a last resort there may be more, because its tools are of use together only.
 pub(crate) fn offered(
     snapshot: &Snapshot,
     supply: &Supply,
     names: &[Arc<str>],
-    (own, rations): (Vec<Offer>, &Rations),
+    (own, budget): (Vec<Offer>, &ToolBudget),
 ) -> (Vec<Offer>, usize) {
     let is_fallback = |name: &str| supply.registry.tier(name) == Some(FALLBACK);
     let mut kept: Vec<&Arc<str>> = Vec::new();
     for name in names {
-        let most = if is_fallback(name) { rations.tools.max(MOST_FALLBACK) } else { rations.tools };
+        let most = if is_fallback(name) { budget.tools.max(MOST_FALLBACK) } else { budget.tools };
         if kept.len() + own.len() < most {
             kept.push(name);
         }
@@ -64,10 +64,10 @@ pub(crate) fn offered(
         own.iter().cloned().chain(kept.iter().filter_map(one)).collect()
     };
     let mut offers = define(Parameters::All);
-    if tokens(&offers) > rations.tokens {
+    if tokens(&offers) > budget.tokens {
         offers = define(Parameters::Required);
     }
-    while tokens(&offers) > rations.tokens && offers.len() > 1 {
+    while tokens(&offers) > budget.tokens && offers.len() > 1 {
         offers.pop();
     }
     let tokens = tokens(&offers);

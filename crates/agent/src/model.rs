@@ -25,7 +25,7 @@ use frame::{Frame, Frames};
 
 pub use error::Error;
 pub use reqwest::Client;
-pub use toolyard_hub::upstream::http_client as client;
+pub use toolyard_hub::web::client;
 
 /// A piece of a reply, as it arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -67,7 +67,7 @@ pub struct Proxy {
 
 /// What all requests share.
 #[derive(Debug)]
-struct House {
+struct Shared {
     proxy: Proxy,
     client: reqwest::Client,
     confirmations: Confirmations,
@@ -94,7 +94,7 @@ pub async fn serve(listener: TcpListener, proxy: Proxy) -> io::Result<()> {
 fn router(proxy: Proxy) -> Router {
     let guard = Guard::new(proxy.token.clone());
     let slots = proxy.hub.config().serve.concurrency;
-    let house = Arc::new(House {
+    let shared = Arc::new(Shared {
         client: model::client(),
         confirmations: Confirmations::default(),
         slots: Arc::new(Semaphore::new(slots)),
@@ -118,7 +118,7 @@ fn router(proxy: Proxy) -> Router {
                 }
             }
         }))
-        .with_state(house)
+        .with_state(shared)
 }
 
 /// Tells in which form a client of a path expects errors.
@@ -127,25 +127,25 @@ fn dialect_of(path: &str) -> Dialect {
 }
 
 /// Takes a request that is no chat.
-async fn pass_on(State(house): State<Arc<House>>, request: Request) -> Response {
+async fn pass_on(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let dialect = dialect_of(request.uri().path());
-    pass::request(&house, request).await.unwrap_or_else(|refusal| refusal.respond(dialect))
+    pass::request(&shared, request).await.unwrap_or_else(|refusal| refusal.respond(dialect))
 }
 
 /// Takes a chat.
-async fn take(State(house): State<Arc<House>>, request: Request, dialect: Dialect) -> Response {
-    match answer_chat(&house, request, dialect).await {
+async fn take(State(shared): State<Arc<Shared>>, request: Request, dialect: Dialect) -> Response {
+    match answer_chat(&shared, request, dialect).await {
         Ok(response) => response,
         Err(refusal) => refusal.respond(dialect),
     }
 }
 
-async fn answer_chat(house: &Arc<House>, request: Request, dialect: Dialect) -> Result<Response, Refusal> {
+async fn answer_chat(shared: &Arc<Shared>, request: Request, dialect: Dialect) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let body = whole(&parts, body).await?;
     let written: Value = serde_json::from_slice(&body)
         .map_err(|err| Refusal::bad_request(format!("the body is no JSON: {err}")))?;
-    let server = house.proxy.dialect;
+    let server = shared.proxy.dialect;
     // Ollama speaks the dialect of OpenAI too.
     let can_pass = dialect == server || server == Dialect::Ollama;
     let read = match dialect {
@@ -154,21 +154,21 @@ async fn answer_chat(house: &Arc<House>, request: Request, dialect: Dialect) -> 
     };
     let chat = match read? {
         Read::Chat(chat) if chat.wants_no_tools && can_pass && !confirm::is_meant(&chat.messages) => {
-            return pass::whole(house, parts, body).await;
+            return pass::whole(shared, parts, body).await;
         }
         Read::Chat(chat) => chat,
-        Read::Untouched(_) if can_pass => return pass::whole(house, parts, body).await,
+        Read::Untouched(_) if can_pass => return pass::whole(shared, parts, body).await,
         Read::Untouched(why) => {
             let why =
                 format!("{why} cannot be translated for this model server, which speaks another dialect");
             return Err(Refusal::bad_request(why));
         }
     };
-    let Ok(slot) = Arc::clone(&house.slots).try_acquire_owned() else { return Err(Refusal::busy()) };
-    let model = house.model(&chat)?;
+    let Ok(slot) = Arc::clone(&shared.slots).try_acquire_owned() else { return Err(Refusal::busy()) };
+    let model = shared.model(&chat)?;
     let stamp = Stamp::new(dialect, &chat, &model.name);
     let is_streamed = chat.is_streamed;
-    let said = answer::begin(house, *chat, (model, principal(&parts.headers)), slot);
+    let said = answer::begin(shared, *chat, (model, principal(&parts.headers)), slot);
     Ok(if is_streamed { reply::streamed(stamp, said).await } else { reply::whole(&stamp, said).await })
 }
 
@@ -190,7 +190,7 @@ async fn whole(parts: &Parts, body: Body) -> Result<Bytes, Refusal> {
     }
 }
 
-impl House {
+impl Shared {
     /// Returns the model that a chat is for.
     fn model(&self, chat: &Chat) -> Result<LanguageModel, Refusal> {
         let Proxy { agent, upstream, dialect, key, .. } = &self.proxy;

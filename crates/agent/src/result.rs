@@ -7,7 +7,7 @@ use toolyard_core::turn::{CHECK_INTERRUPT, CallOutcome, Pending};
 
 /// A result, read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct ResultText {
     pub(crate) text: String,
     pub(crate) is_error: bool,
     structured: Value,
@@ -15,7 +15,7 @@ pub(crate) struct Told {
 
 /// Reads a result: its texts, what stands for what is no text, or its data where there is neither. No more than `most`
 /// characters are told.
-pub(crate) fn read(result: &RawValue, most: usize) -> Told {
+pub(crate) fn read(result: &RawValue, most: usize) -> ResultText {
     let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
     let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<String> = blocks.iter().filter_map(block).collect();
@@ -25,15 +25,15 @@ pub(crate) fn read(result: &RawValue, most: usize) -> Told {
         (true, true) => "(nothing)".to_owned(),
         (false, _) => texts.join("\n"),
     };
-    Told { text: cut(&clean(&text), most), is_error: result["isError"] == true, structured }
+    ResultText { text: cut(&clean(&text), most), is_error: result["isError"] == true, structured }
 }
 
 /// Makes the result of a call that could not be made.
-pub(crate) fn failed(why: &str, most: usize) -> Told {
-    Told { text: cut(&clean(why), most), is_error: true, structured: Value::Null }
+pub(crate) fn failed(why: &str, most: usize) -> ResultText {
+    ResultText { text: cut(&clean(why), most), is_error: true, structured: Value::Null }
 }
 
-impl Told {
+impl ResultText {
     /// Makes the outcome of a call of it.
     pub(crate) fn outcome(self, tool: &str) -> CallOutcome {
         let is_check = tool.rsplit("__").next() == Some(CHECK_INTERRUPT);

@@ -13,7 +13,7 @@ use toolyard_core::session::{FALLBACK, Said, Toolset};
 use toolyard_core::turn::{
     ACTIVATE_SKILL, Ask, AtLimit, Bounds, ChatMessage, Next, Noted, Offer, Shown, ToolCall, Turn, TurnEnding,
 };
-use toolyard_hub::config::{Agent, Binding, LanguageModel, Rations};
+use toolyard_hub::config::{Agent, Binding, LanguageModel, ToolBudget};
 use toolyard_hub::hub::{Hub, Supply};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
@@ -317,7 +317,7 @@ impl Session {
         }
         let (snapshot, supply) = self.supply().await;
         let names = self.setting.hub.web_fallback(&snapshot, &supply);
-        let (offers, _) = bind::offered(&snapshot, &supply, &names, (Vec::new(), self.rations()));
+        let (offers, _) = bind::offered(&snapshot, &supply, &names, (Vec::new(), self.budget()));
         let is_offered = |offer: &Offer| underway.turn.offers().iter().any(|it| it.name == offer.name);
         if offers.is_empty() || offers.iter().all(is_offered) {
             return;
@@ -333,8 +333,8 @@ impl Session {
         });
     }
 
-    fn rations(&self) -> &Rations {
-        bind::rations(&self.setting.agent, &self.setting.model.name)
+    fn budget(&self) -> &ToolBudget {
+        bind::budget(&self.setting.agent, &self.setting.model.name)
     }
 
     /// Chooses the tools for a message. Of two with the same name, that of somebody else counts.
@@ -347,22 +347,22 @@ impl Session {
     }
 
     async fn bind_ours(&mut self, text: &str) -> Bound {
-        let rations = self.rations().clone();
-        match rations.binding {
+        let budget = self.budget().clone();
+        match budget.binding {
             Binding::Route | Binding::Search => {
                 let mut offers = self.own_tools().await;
                 let tokens = bind::tokens(&offers);
                 // A model that reads of a tool calls it by its name, whatever it was told.
-                let likely = Rations { binding: Binding::Likely, ..rations };
+                let likely = ToolBudget { binding: Binding::Likely, ..budget };
                 let hidden = self.bind_real(text, &likely).await.offers.into_iter();
                 offers.extend(hidden.map(|offer| Offer { is_shown: false, ..offer }));
                 Bound { offers, tokens, why: "the hub's own tools reach all others".to_owned() }
             }
-            Binding::Likely | Binding::Toolset | Binding::All => self.bind_real(text, &rations).await,
+            Binding::Likely | Binding::Toolset | Binding::All => self.bind_real(text, &budget).await,
         }
     }
 
-    async fn bind_real(&mut self, text: &str, rations: &Rations) -> Bound {
+    async fn bind_real(&mut self, text: &str, budget: &ToolBudget) -> Bound {
         let (snapshot, supply) = self.supply().await;
         let hub = Arc::clone(&self.setting.hub);
         let wanted = Wanted { conversation: Some(&self.name), ..Wanted::plain(text) };
@@ -372,7 +372,7 @@ impl Session {
         }
         let said = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
         let selection = self.active.select(&supply.stock(), &said);
-        let (names, why) = match rations.binding {
+        let (names, why) = match budget.binding {
             Binding::Toolset | Binding::Route | Binding::Search => {
                 (self.active.listed(&supply.stock()), selection.reasoning)
             }
@@ -383,11 +383,11 @@ impl Session {
             Binding::Likely => self.likeliest(&snapshot, &supply, (&heard, &wanted)).await,
         };
         let own = self.skill_offer(&supply);
-        let (offers, tokens) = bind::offered(&snapshot, &supply, &names, (own, rations));
+        let (offers, tokens) = bind::offered(&snapshot, &supply, &names, (own, budget));
         // What helped out once is not offered again.
         let lasting = |name: &Arc<str>| supply.registry.tier(name) != Some(FALLBACK);
         if names.iter().any(lasting) {
-            self.offered = names.into_iter().filter(lasting).take(rations.tools).collect();
+            self.offered = names.into_iter().filter(lasting).take(budget.tools).collect();
         }
         Bound { offers, tokens, why }
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use toolyard_hub::config::edit;
+use toolyard_packs::PACKS;
 
 use crate::common::Common;
 use crate::failure::Failure;
@@ -21,6 +22,7 @@ use crate::settings::Settings;
   toolyard add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- github-mcp-server stdio
   toolyard add docs https://example.com/mcp
   toolyard add docs https://example.com/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}'
+  toolyard add desk --builtin desk                   one of `toolyard packs`
 
 With --json: {\"added\", \"file\", \"created\"}")]
 pub(crate) struct Add {
@@ -38,6 +40,12 @@ pub(crate) struct Add {
     /// The folder that the server runs in
     #[arg(long, value_name = "DIR", requires = "command")]
     cwd: Option<PathBuf>,
+    /// A server that comes with Toolyard; `toolyard packs` lists them
+    #[arg(long, value_name = "PACK", conflicts_with_all = ["url", "command"])]
+    builtin: Option<String>,
+    /// The folder in which a built-in server keeps what it has
+    #[arg(long, value_name = "DIR", requires = "builtin")]
+    folder: Option<PathBuf>,
     /// The command that starts the server, and its arguments
     #[arg(last = true)]
     command: Vec<String>,
@@ -64,6 +72,19 @@ pub(crate) fn run(common: &Common, asked: &Add) -> Result<(), Failure> {
 /// Returns the server in the form of the settings file.
 fn entry(asked: &Add) -> Result<Value, Failure> {
     let mut server = Map::new();
+    if let Some(pack) = &asked.builtin {
+        if !PACKS.iter().any(|known| known.name == pack) {
+            let known: Vec<&str> = PACKS.iter().map(|known| known.name).collect();
+            return Err(Failure::usage(format!("there is no built-in server `{pack}`"))
+                .hint(format!("one of {}", known.join(", "))));
+        }
+        server.insert("builtin".to_owned(), json!(pack));
+        if let Some(folder) = &asked.folder {
+            let folder: PathBuf = std::env::current_dir()?.join(folder).components().collect();
+            server.insert("folder".to_owned(), json!(folder));
+        }
+        return Ok(Value::Object(server));
+    }
     match (&asked.url, asked.command.split_first()) {
         (Some(url), _) if !url.starts_with("http://") && !url.starts_with("https://") => {
             return Err(Failure::usage(format!("`{url}` is not an address"))
@@ -91,8 +112,11 @@ fn entry(asked: &Add) -> Result<Value, Failure> {
             }
         }
         (None, None) => {
-            return Err(Failure::usage("there is neither a URL nor a command")
-                .hint(format!("toolyard add {0} URL, or toolyard add {0} -- COMMAND ARGS…", asked.name)));
+            let hint = match PACKS.iter().find(|known| known.name == asked.name) {
+                Some(known) => format!("toolyard add {0} --builtin {0}", known.name),
+                None => format!("toolyard add {0} URL, or toolyard add {0} -- COMMAND ARGS…", asked.name),
+            };
+            return Err(Failure::usage("there is neither a URL nor a command").hint(hint));
         }
     }
     Ok(Value::Object(server))

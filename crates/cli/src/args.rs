@@ -4,8 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::common::Common;
 use crate::{
-    add, audit, call, chat, completions, connect, describe, doctor, domains, eval, find, import, list, login,
-    logs, man, metadata, proxy, remove, replay, route, run, runs, serve, skills, status, tiers, toolset,
+    add, audit, audit_names, call, chat, completions, connect, consolidate, describe, doctor, domains, eval,
+    find, import, lint, list, login, logs, man, metadata, packs, proxy, remove, replay, route, run, runs,
+    serve, skills, status, tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Skills(skills::Skills),
     Tiers(tiers::Tiers),
     Domains(domains::Domains),
+    Consolidate(consolidate::Consolidate),
+    Packs(packs::Packs),
     Add(add::Add),
     Remove(remove::Remove),
     Import(import::Import),
@@ -58,9 +61,11 @@ pub(crate) enum Command {
     Login(login::Login),
     Logs(logs::Logs),
     Audit(audit::Audit),
+    AuditNames(audit_names::AuditNames),
     Status(status::Show),
     Doctor(doctor::Doctor),
     Metadata(metadata::Metadata),
+    Lint(lint::Lint),
     Eval(eval::Eval),
     Completions(completions::Completions),
     Man(man::Man),

@@ -4,6 +4,7 @@ pub(crate) mod arguments; // from words to what the tool's schema wants
 mod content; //              from the answer to what a person sees
 mod readable; //             data as a person reads it
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use toolyard_core::alias::Alias;
 use toolyard_core::tool::{Tool, clean};
 use toolyard_hub::caller::{Answer, Caller, Client};
 use toolyard_hub::config::Stance;
-use toolyard_hub::hub::Hub;
+use toolyard_hub::hub::{Deprecated, Hub, Migrated, migrate};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 
@@ -22,6 +24,7 @@ use crate::common::Common;
 use crate::failure::Failure;
 use crate::learn::Waiting;
 use crate::route::person::Person;
+use crate::tools::Named;
 use crate::{output, setup, tools};
 
 pub(crate) use content::Save;
@@ -63,19 +66,65 @@ pub(crate) struct Call {
 pub(crate) async fn run(common: &Common, asked: &Call) -> Result<(), Failure> {
     let whole = whole_arguments(asked)?;
     setup::with_hub(common, async |hub| {
-        let (snapshot, tool) = tools::find(hub, &asked.tool).await?;
-        let arguments = match whole {
-            Some(arguments) => arguments,
-            None => raw(&arguments::read(&tool, &asked.pairs)?),
+        let Named { snapshot, tool, alias } = tools::find_named(hub, &asked.tool).await?;
+        let (arguments, deprecated) = match (&alias, whole) {
+            (None, Some(arguments)) => (arguments, None),
+            (None, None) => (raw(&arguments::read(&tool, &asked.pairs)?), None),
+            (Some(alias), whole) => {
+                let migrated = migrated(asked, (&snapshot, &tool), alias, whole)?;
+                (migrated.arguments, Some(migrated.deprecated))
+            }
         };
+        if let Some(Deprecated { name, usage }) = deprecated.as_ref().filter(|_| !common.json) {
+            tools::note_old(name, usage);
+        }
         if !asked.yes {
             confirm(common, hub, (&snapshot, &tool), &arguments)?;
         }
         let answer = ask(hub, &snapshot, &tool, arguments).await;
-        let result = answer.map_err(|error| Failure::new(error.message))?;
+        let mut result = answer.map_err(|error| Failure::new(error.message))?;
+        if let Some(deprecated) = deprecated {
+            result = deprecated.noted(result);
+        }
         show(common, asked.save.as_deref(), &tool, &result)
     })
     .await
+}
+
+/// Turns the arguments for an old name into those for the tool that is called instead.
+fn migrated(
+    asked: &Call,
+    (snapshot, tool): (&Snapshot, &Tool),
+    alias: &Alias,
+    whole: Option<Box<RawValue>>,
+) -> Result<Migrated, Failure> {
+    let turned = |alias: &Alias, given: &RawValue| {
+        migrate(snapshot, &asked.tool, alias, Some(given)).map_err(Failure::usage)
+    };
+    if let Some(whole) = whole {
+        return turned(alias, &whole);
+    }
+    let key = |pair: &str| pair.split_once('=').map_or(pair, |(key, _)| key).to_owned();
+    let given: Vec<String> = asked.pairs.iter().map(|pair| key(pair)).collect();
+    for (old, new) in &alias.renamed {
+        // Said twice, a list has more elements; said by two names, nobody knows what is meant.
+        if given.contains(old) && given.contains(new) && !alias.renamed.contains_key(new) {
+            return Err(Failure::usage(format!("`{old}` is an old name of `{new}`; give one of them")));
+        }
+    }
+    let renamed = asked.pairs.iter().map(|pair| match pair.split_once('=') {
+        Some((key, value)) => format!("{}={value}", alias.argument(key)),
+        None => pair.clone(),
+    });
+    let read = arguments::given(tool, &renamed.collect::<Vec<_>>())?;
+    let migrated = turned(&Alias { renamed: BTreeMap::new(), ..alias.clone() }, &raw(&read))?;
+    let all = arguments::read_object(migrated.arguments.get())?;
+    let missing: Vec<String> = arguments::missing(tool, &all).map(arguments::described).collect();
+    match missing.is_empty() {
+        true => Ok(migrated),
+        false => Err(Failure::usage(format!("`{}` needs {}", tool.id, missing.join(", ")))
+            .hint(format!("call {}", migrated.deprecated.usage))),
+    }
 }
 
 /// Returns the arguments that were given as one object, if they were.

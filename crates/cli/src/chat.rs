@@ -92,11 +92,11 @@ pub(crate) enum Tools {
 impl Tools {
     /// Puts what was typed over the settings.
     pub(crate) fn over(self, agent: &mut Agent) {
-        agent.rations.binding = self.into();
-        agent.models.iter_mut().for_each(|(_, rations)| rations.binding = self.into());
+        agent.budget.binding = self.into();
+        agent.models.iter_mut().for_each(|(_, budget)| budget.binding = self.into());
         if self == Self::All {
-            agent.rations.tools = usize::MAX;
-            agent.rations.tokens = agent.rations.tokens.max(agent.context_tokens);
+            agent.budget.tools = usize::MAX;
+            agent.budget.tokens = agent.budget.tokens.max(agent.context_tokens);
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) async fn run(common: &Common, asked: &Chat) -> Result<(), Failure> {
     let mut config = source.load()?;
     let model = model(asked, &config.agent)?;
     let agent = agent(asked, config.agent.clone());
-    show_own_tools(&mut config, agent.rations.binding);
+    show_own_tools(&mut config, agent.budget.binding);
     let options = options(&asked.option)?;
     let is_attended = asked.once.is_none()
         && !common.json

@@ -7,6 +7,7 @@ use toolyard_core::tool::{Tool, clean};
 use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout};
+use crate::tools::Named;
 use crate::{setup, tools};
 
 /// Show what a tool does, its parameters and how to call it
@@ -23,7 +24,10 @@ pub(crate) struct Describe {
 
 pub(crate) async fn run(common: &Common, asked: &Describe) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
-        let (_, tool) = tools::find(hub, &asked.tool).await?;
+        let Named { tool, alias, .. } = tools::find_named(hub, &asked.tool).await?;
+        if let Some(alias) = alias.filter(|_| !common.json) {
+            tools::note_old(&asked.tool, &alias.usage(Some(&tool)));
+        }
         if common.json {
             return Ok(output::raw_json(tool.definition.get())?);
         }

@@ -141,10 +141,13 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         if !about_models.is_empty() && !common.json {
             waiting.suspend(|| output::text(&block("language models", &about_models)))?;
         }
-        let about_skills = skills(hub).await;
-        if !about_skills.is_empty() && !common.json {
-            waiting.suspend(|| output::text(&block("skills", &about_skills)))?;
+        let (mut about_skills, about_names) = (skills(hub).await, old_names(hub));
+        for (title, findings) in [("skills", &about_skills), ("old names", &about_names)] {
+            if !findings.is_empty() && !common.json {
+                waiting.suspend(|| output::text(&block(title, findings)))?;
+            }
         }
+        about_skills.extend(about_names);
         Ok((checked, about_meaning, about_models, about_skills))
     })
     .await?;
@@ -192,6 +195,12 @@ async fn skills(hub: &Hub) -> Vec<Finding> {
         Finding::bad(what, fix)
     };
     hub.skill_mistakes(&supply).iter().map(bad).collect()
+}
+
+/// Says which old names of tools lead nowhere, as far as the tools of servers are known.
+fn old_names(hub: &Hub) -> Vec<Finding> {
+    let bad = |what| Finding::bad(what, "correct it under `aliases`, or delete it");
+    hub.alias_problems().into_iter().map(bad).collect()
 }
 
 /// Says whether the language models of the settings answer. Everything works without them.

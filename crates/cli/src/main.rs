@@ -26,6 +26,8 @@ mod toolset; //     what a conversation is given
 mod skills; //      instructions with tools
 mod tiers; //       tools by tier
 mod domains; //     tools that belong together
+mod consolidate; // families of tools as few
+mod packs; //       servers that come with the program
 mod add; //         one more server
 mod remove; //      one server less
 mod import; //      servers of other clients
@@ -33,9 +35,11 @@ mod connect; //     Toolyard in other clients
 mod login; //       a person's consent
 mod logs; //        what a server said on stderr
 mod audit; //       what was called
+mod audit_names; // old names of tools in a tree of texts
 mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
 mod metadata; //    what is known of tools, as files
+mod lint; //        how well tools are documented
 mod eval; //        how well requests find their tools
 mod replay; //      a recorded server, for measurements
 mod completions; // for shells
@@ -122,6 +126,8 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Skills(asked)) => skills::run(&common, &asked).await,
         Some(Command::Tiers(asked)) => tiers::run(&common, &asked).await,
         Some(Command::Domains(asked)) => domains::run(&common, &asked).await,
+        Some(Command::Consolidate(asked)) => consolidate::run(&common, &asked).await,
+        Some(Command::Packs(_)) => packs::run(&common),
         Some(Command::Add(asked)) => add::run(&common, &asked),
         Some(Command::Remove(asked)) => remove::run(&common, &asked),
         Some(Command::Import(asked)) => import::run(&common, &asked),
@@ -129,9 +135,11 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Login(asked)) => login::run(&common, &asked).await,
         Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
         Some(Command::Audit(asked)) => audit::run(&common, &asked),
+        Some(Command::AuditNames(asked)) => audit_names::run(&common, &asked),
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
         Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
+        Some(Command::Lint(asked)) => lint::run(&common, &asked).await,
         Some(Command::Eval(asked)) => eval::run(&common, &asked).await,
         Some(Command::Completions(asked)) => completions::run(Args::command(), &asked),
         Some(Command::Man(asked)) => man::run(Args::command(), &asked),

@@ -55,7 +55,7 @@ pub(crate) struct ProxyLlm {
 pub(crate) async fn run(common: &Common, asked: &ProxyLlm) -> Result<(), Failure> {
     let mut config = Source::find(common)?.load()?;
     let agent = agent(asked, &config.agent);
-    show_own_tools(&mut config, agent.rations.binding);
+    show_own_tools(&mut config, agent.budget.binding);
     let listener = listen(asked).await?;
     let (address, key) = server(asked, &config);
     let (upstream, dialect) = proxy::locate(&address).await.map_err(|err| Failure::usage(err.to_string()))?;

@@ -28,6 +28,7 @@ const DRAIN: Duration = Duration::from_secs(5);
   toolyard serve                       for a client that starts Toolyard itself (stdio)
   toolyard serve --http 127.0.0.1:8808 for clients over HTTP, at http://127.0.0.1:8808/mcp
   toolyard serve --surface all         list every tool as server__tool
+  toolyard serve --profile studio      what the profile `studio` shows
 
 Without a surface clients see one tool, smart_route, that takes plain words.")]
 pub(crate) struct Serve {
@@ -40,6 +41,9 @@ pub(crate) struct Serve {
     /// Which tools clients see
     #[arg(long)]
     surface: Option<Surface>,
+    /// Show the client at stdin what this profile shows; over HTTP each profile has its own address
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["http", "surface"])]
+    profile: Option<String>,
 }
 
 /// Which tools clients see.
@@ -73,6 +77,9 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
     let source = Source::find(&common)?;
     let surface = asked.surface.map(config::Surface::from);
     let config = load(&source, surface)?;
+    if let Some(profile) = asked.profile.as_ref() {
+        setup::known_profile(&config, profile)?;
+    }
     let address = asked.http.map(|given| given.unwrap_or(config.serve.http));
     let listener = match address {
         Some(address) => Some(listen(address, &config).await?),
@@ -101,7 +108,7 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
             anstream::eprintln!("toolyard serves {serving}");
             over_http(reception, listener).await
         }
-        None => over_stdio(reception).await,
+        None => over_stdio(reception, asked.profile.as_deref()).await,
     };
     for task in [status, reloading, resuming] {
         task.abort();
@@ -131,9 +138,9 @@ async fn listen(address: SocketAddr, config: &Config) -> Result<TcpListener, Fai
     })
 }
 
-async fn over_stdio(reception: Arc<Reception>) -> Result<(), Failure> {
+async fn over_stdio(reception: Arc<Reception>, profile: Option<&str>) -> Result<(), Failure> {
     tokio::select! {
-        served = stdio::serve(reception) => Ok(served?),
+        served = stdio::serve(reception, profile) => Ok(served?),
         () = told_to_end() => Ok(()),
     }
 }

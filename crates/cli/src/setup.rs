@@ -94,6 +94,17 @@ pub(crate) fn server(hub: &Hub, name: &str) -> Result<Arc<Upstream>, Failure> {
     hub.upstream(name).ok_or_else(|| no_server(&hub.config(), name))
 }
 
+/// Says which profiles there are, where there is none of that name.
+pub(crate) fn known_profile(config: &Config, name: &str) -> Result<(), Failure> {
+    if config.serve.profiles.contains_key(name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = config.serve.profiles.keys().map(String::as_str).collect();
+    let known = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
+    Err(Failure::usage(format!("there is no profile `{name}`"))
+        .hint(format!("profiles stand in `serve.profiles`; {known}")))
+}
+
 /// Says that there is no such server, and which ones there are; or that it is off.
 pub(crate) fn no_server(config: &Config, name: &str) -> Failure {
     if let Some(off) = config.off.get(name) {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use owo_colors::OwoColorize;
 use serde_json::{Value, json};
-use toolyard_core::tool::{Effect, Tool, ToolId};
-use toolyard_hub::hub::Hub;
+use toolyard_core::alias::{Alias, Phase};
+use toolyard_core::tool::{Effect, Tool, ToolId, clean};
+use toolyard_hub::hub::{Hub, renamed};
 use toolyard_hub::live::Snapshot;
 
 use crate::failure::Failure;
@@ -101,6 +103,54 @@ pub(crate) async fn find(hub: &Hub, name: &str) -> Result<(Arc<Snapshot>, Tool),
                 .hint(format!("name one of {}", ids.join(", "))))
         }
     }
+}
+
+/// A tool that the command line names.
+pub(crate) struct Named {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) tool: Tool,
+    /// What its name stands for, where that is an old one.
+    pub(crate) alias: Option<Alias>,
+}
+
+/// Finds the tool that the command line names, also by a name that it had before.
+pub(crate) async fn find_named(hub: &Hub, name: &str) -> Result<Named, Failure> {
+    if let Some(alias) = old_name(hub, name).await? {
+        let snapshot = hub.snapshot();
+        let others = snapshot.catalog.tools().iter().filter(|tool| tool.name == name);
+        let others: Vec<&str> = others.map(|tool| tool.id.as_str()).collect();
+        if !others.is_empty() {
+            return Err(Failure::usage(format!("`{name}` is an old name of `{}`, and a tool", alias.to))
+                .hint(format!("name one of {}, {}", alias.to, others.join(", "))));
+        }
+        if alias.phase == Phase::Gone {
+            return Err(Failure::usage(alias.farewell(name, snapshot.catalog.get(&alias.to))));
+        }
+        let tool = snapshot.catalog.get(&alias.to).cloned();
+        let tool =
+            tool.ok_or_else(|| unknown(hub, &snapshot, owner(hub, &alias.to).as_deref(), &alias.to))?;
+        return Ok(Named { snapshot, tool, alias: Some(alias) });
+    }
+    let (snapshot, tool) = find(hub, name).await?;
+    Ok(Named { snapshot, tool, alias: None })
+}
+
+/// Tells a person that a name is an old one.
+pub(crate) fn note_old(name: &str, usage: &str) {
+    anstream::eprintln!("{} `{name}` is an old name; use {}", "note:".yellow().bold(), clean(usage));
+}
+
+/// Returns what a name stands for that is an old one, once the server of its tool was heard of.
+async fn old_name(hub: &Hub, name: &str) -> Result<Option<Alias>, Failure> {
+    let look = || renamed(&hub.snapshot(), name, |_| true).transpose().map_err(Failure::usage);
+    let Some(alias) = look()? else { return Ok(None) };
+    if hub.snapshot().catalog.get(&alias.to).is_none() {
+        if let Some(why) = hub.off(&alias.to, |_| true) {
+            return Err(Failure::new(why));
+        }
+        learn::learn(hub, owner(hub, &alias.to).as_deref()).await;
+    }
+    look()
 }
 
 fn owner(hub: &Hub, name: &str) -> Option<Arc<str>> {

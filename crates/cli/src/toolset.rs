@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use toolyard_core::domain::DOMAIN;
 use toolyard_core::session::{Said, Toolset as Active};
 use toolyard_core::tool::clean;
-use toolyard_hub::hub::{OWN_TOOLS, Supply};
+use toolyard_hub::config::OwnTool;
+use toolyard_hub::hub::Supply;
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
 
@@ -59,13 +60,8 @@ pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure>
         let snapshot = hub.snapshot();
         learn::understand(hub, &snapshot).await;
         let config = hub.config();
-        if let Some(profile) =
-            asked.profile.as_ref().filter(|name| !config.serve.profiles.contains_key(*name))
-        {
-            let names: Vec<&str> = config.serve.profiles.keys().map(String::as_str).collect();
-            let known = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
-            return Err(Failure::usage(format!("there is no profile `{profile}`"))
-                .hint(format!("profiles stand in `serve.profiles`; {known}")));
+        if let Some(profile) = &asked.profile {
+            setup::known_profile(&config, profile)?;
         }
         let servers = match asked.profile.as_ref().and_then(|name| config.serve.profiles.get(name)) {
             Some(toolyard_hub::config::Profile::Surface { servers, .. }) => servers.clone(),
@@ -94,7 +90,7 @@ pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure>
 fn turn<'a>(message: &'a str, why: &str, active: &Active, snapshot: &Snapshot, supply: &Supply) -> Turn<'a> {
     let names = active.listed(&supply.stock());
     let of_servers: Vec<&str> =
-        names.iter().map(|name| &**name).filter(|name| !OWN_TOOLS.contains(name)).collect();
+        names.iter().map(|name| &**name).filter(|name| OwnTool::named(name).is_none()).collect();
     let is_shown = |name: &&std::sync::Arc<str>| names.contains(name);
     Turn {
         message,

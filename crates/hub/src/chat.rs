@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::LanguageModel;
-use crate::upstream::http_cause;
+use crate::web;
 
 /// Why a model did not help.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ pub(crate) async fn ask(
 
 async fn send(client: &Client, model: &LanguageModel, body: Value) -> Result<String, Error> {
     let failed =
-        |err: reqwest::Error| Error::useless(model, format!("cannot be reached: {}", http_cause(&err)));
+        |err: reqwest::Error| Error::useless(model, format!("cannot be reached: {}", web::cause(&err)));
     let request = client.post(&model.url);
     let mut request =
         request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.to_string());

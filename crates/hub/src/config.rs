@@ -9,8 +9,9 @@ mod off;
 mod yaml;
 mod raw;
 mod check;
-mod server;
 mod language;
+mod services;
+mod server;
 mod agent;
 mod toolset;
 mod serve;
@@ -25,11 +26,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toolyard_core::alias::{Alias, Phase};
+use toolyard_core::catalog::consolidate::Declaration;
 use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
-pub use agent::{Agent, Binding, Rations};
+pub use agent::{Agent, Binding, ToolBudget};
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub(crate) use expand::variable_for;
 pub use language::LanguageModel;
@@ -39,7 +42,8 @@ pub use off::Off;
 pub(crate) use page::Page;
 pub use raw::schema;
 pub use serve::{Callers, Profile, Serve};
-pub use toolset::{Activating, Place, Skill, Toolset};
+pub use services::{ImageModel, StudioServices};
+pub use toolset::{Activating, OwnTool, Place, Skill, Toolset};
 
 /// The name of the settings file.
 pub const FILE_NAME: &str = "toolyard.json";
@@ -98,6 +102,8 @@ pub fn default(folders: &Folders) -> Config {
         lazy: true,
         idle_stop: None,
         limits: Limits::default(),
+        services: StudioServices::default(),
+        consolidate: None,
     };
     Config {
         servers: BTreeMap::from([
@@ -109,6 +115,8 @@ pub fn default(folders: &Folders) -> Config {
         routing: Routing::default(),
         tiers: Vec::new(),
         domains: Vec::new(),
+        aliases: Vec::new(),
+        alias_phase: Phase::default(),
         toolset: Toolset::default(),
         agent: Agent::default(),
         skills: BTreeMap::new(),
@@ -190,6 +198,10 @@ pub struct Config {
     pub tiers: Vec<(String, u8)>,
     /// Domain of a tool by glob over `server__tool`, first match wins.
     pub domains: Vec<(String, String)>,
+    /// Old names of tools that the settings have.
+    pub aliases: Vec<Alias>,
+    /// The phase of old names that built-in servers bring along.
+    pub alias_phase: Phase,
     /// What conversations are given.
     pub toolset: Toolset,
     /// How language models use the tools.
@@ -241,6 +253,10 @@ pub struct Server {
     pub idle_stop: Option<Duration>,
     /// What it may cost us.
     pub limits: Limits,
+    /// What the built-in `studio` may use outside.
+    pub services: StudioServices,
+    /// The families of tools that are declared, where families are presented as one tool each.
+    pub consolidate: Option<Vec<Declaration>>,
 }
 
 /// How to reach a server.

@@ -13,6 +13,7 @@ use toolyard_core::hazard;
 use toolyard_core::metadata::Sidecar;
 use toolyard_core::tool::Tool;
 
+use crate::aliases;
 use crate::audit::Audit;
 use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Mistake, Stance, Surface, Transport};
@@ -34,18 +35,23 @@ mod advise; // what a language model finds for arguments
 mod board; //  what servers offer, written in one place
 mod call; //   one call of one tool
 mod choose; // what a small model says about domains
+mod consolidated; // tools that stand for several
 mod decide; // what a request becomes
 mod execute; // runs of workflows
+mod migrate; // calls of old names
 mod rank; //   how tools rank for words
 mod toolset; // what conversations are given
 mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{Trouble, confirmation, failed_call, forward, is_error, text_of, texts, wants_input};
+pub(crate) use call::{Trouble, failed_call, forward, is_error, text_of, texts, wants_input};
+pub use consolidated::ConsolidatedTools;
+pub(crate) use consolidated::{Unfolded, listed as listed_consolidated};
 pub use decide::Decided;
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
-pub use toolset::{Heard, OWN_TOOLS, Supply};
+pub use migrate::{Deprecated, Migrated, migrate, renamed};
+pub use toolset::{Heard, Supply};
 pub use workflow::question;
 
 /// A server that is still being learnt after this long does not keep the next one waiting.
@@ -92,6 +98,7 @@ pub struct Hub {
     meanings: Arc<Meanings>,
     settings: RwLock<Settings>,
     supplies: toolset::Supplies,
+    consolidations: consolidated::Remembered,
     background: Mutex<JoinSet<()>>,
 }
 
@@ -133,7 +140,7 @@ impl Hub {
         let board = Arc::new(Board::new(snapshot));
         let around = Surroundings {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
-            http: crate::upstream::http_client(),
+            http: crate::web::client(),
             vault: Vault::open(&folder, Keyring::system()),
             audience: Audience {
                 news: broadcast::Sender::new(NEWS),
@@ -172,6 +179,7 @@ impl Hub {
             meanings: Arc::new(Meanings::new(Arc::clone(&store), around.http.clone())),
             settings: RwLock::new(settings),
             supplies: toolset::Supplies::default(),
+            consolidations: consolidated::Remembered::default(),
             background: Mutex::default(),
             around,
             options,
@@ -201,7 +209,8 @@ impl Hub {
             tracing::warn!("{}", off.sentence(name));
         }
         self.board.write(|written| {
-            let mut next = Written { own, templates: Arc::clone(&templates), ..Written::default() };
+            let aliases = Arc::new(aliases::of(&config));
+            let mut next = Written { own, templates: Arc::clone(&templates), aliases, ..Written::default() };
             for (name, server) in config.ordered() {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
@@ -292,6 +301,16 @@ impl Hub {
         Arc::clone(&self.settings.read().metadata_problems)
     }
 
+    /// Returns what is wrong with old names of tools, as far as servers were heard of.
+    pub fn alias_problems(&self) -> Vec<String> {
+        let (snapshot, config) = (self.snapshot(), self.config());
+        let is_awaited = |to: &str| {
+            let owner = skills::owner(to, &config).map(String::as_str);
+            owner.is_some_and(|server| !snapshot.listings.contains_key(server))
+        };
+        snapshot.aliases.problems(&snapshot.catalog, is_awaited)
+    }
+
     /// Returns the catalog as it is now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.live.now()
@@ -351,7 +370,7 @@ impl Hub {
 
     /// Whether a tool is asked about before a call with the arguments that it requires, whatever they are.
     pub(crate) fn asks_before(&self, snapshot: &Snapshot, tool: &Tool) -> bool {
-        let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        let known = self.known_effect(snapshot, tool);
         let required = tool.parameters.iter().filter(|parameter| parameter.required);
         let arguments: Map<String, Value> =
             required.map(|parameter| (parameter.name.clone(), hazard::LATER.into())).collect();

@@ -5,15 +5,18 @@
 pub mod jsonrpc; //  messages, payloads kept raw
 pub mod frame; //    lines from a stream that is not to be trusted
 pub mod config; //   what the settings file means
+pub mod aliases; //  old names of tools
 pub mod clients; //  other programs' settings: import and connect
 pub mod clock; //    what time it is here
 pub mod process; //  children and all their descendants
 pub mod seal; //     state that travels through clients
 pub mod vault; //    secrets on disk
+pub mod web; //      the HTTP client
+pub mod chat; //     a question to a language model
+mod services; //     what built-in servers ask of the world outside
 pub mod oauth; //    logins at HTTP servers
 pub mod caller; //   who asked, and how to reach them
 pub mod upstream; // one server: reach, supervise, list
-pub mod chat; //     a question to a language model
 pub mod sidecars; // what a person wrote about tools
 pub mod workflows; // templates that a person wrote
 pub mod skills; //   instructions with tools that a person wrote

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use toolyard_core::alias::Aliases;
 use toolyard_core::catalog::{Advertised, Bounds, Catalog, Problem};
 use toolyard_core::index::Index;
 use toolyard_core::metadata::{Facts, Knowledge, Library, Sidecar};
@@ -24,6 +25,8 @@ pub struct Snapshot {
     pub listings: BTreeMap<Arc<str>, Arc<Listing>>,
     /// What was wrong with it.
     pub problems: Vec<Problem>,
+    /// Old names of tools.
+    pub aliases: Arc<Aliases>,
     /// Tells it from every other one of this process; a later one has a larger number.
     pub number: u64,
     own: Arc<[Sidecar]>,
@@ -53,7 +56,21 @@ impl Snapshot {
         });
         let (catalog, problems) = Catalog::gather(advertised);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        Self { catalog, listings, problems, number, own, index: OnceLock::new(), facts: Mutex::default() }
+        Self {
+            catalog,
+            listings,
+            problems,
+            aliases: Arc::default(),
+            number,
+            own,
+            index: OnceLock::new(),
+            facts: Mutex::default(),
+        }
+    }
+
+    /// Returns it with the old names of tools.
+    pub fn with_aliases(self, aliases: Arc<Aliases>) -> Self {
+        Self { aliases, ..self }
     }
 
     /// Returns what requests are compared with, made on first use.

@@ -12,6 +12,8 @@ pub(crate) mod era; //         which era a request belongs to, and what each exp
 pub(crate) mod answer; //      one request, one answer
 mod learning; //             what is said before tools are understood
 pub(crate) mod remainder; //   what did not fit into an answer
+mod renamed; //              calls of old names
+mod unfolded; // calls of consolidated tools
 pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod toolset; //     the few tools that a conversation needs
 pub(crate) mod offers; //      resources, prompts, completions

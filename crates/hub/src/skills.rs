@@ -3,7 +3,8 @@
 //! A file is Markdown with front matter: `skills/NAME.md`, or `skills/NAME/SKILL.md` as other programs have it. A
 //! skill with a mistake is not used, and every mistake is reported at once with its line.
 
-mod matter; // what stands before the text of a file
+mod matter; //  what stands before the text of a file
+mod shipped; // what built-in servers bring
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ const SHARED: usize = 2;
 /// Skills by name.
 pub type Skills = BTreeMap<String, Skill>;
 
-/// Reads the skills of a configuration: its own, and those of files and folders.
+/// Reads the skills of a configuration: its own, those of files and folders, and those of built-in servers.
 pub fn read(config: &Config) -> (Skills, Vec<Mistake>) {
     let (mut skills, mut mistakes) = (config.skills.clone(), Vec::new());
     let found: Vec<PathBuf> = config.skill_files.iter().flat_map(|path| files(path, &mut mistakes)).collect();
@@ -43,6 +44,7 @@ pub fn read(config: &Config) -> (Skills, Vec<Mistake>) {
             Err(wrong) => mistakes.extend(wrong),
         }
     }
+    shipped::add(config, &mut skills);
     (skills, mistakes)
 }
 
@@ -59,7 +61,16 @@ pub fn load(file: &Path) -> Result<(String, Skill), Vec<Mistake>> {
 /// was never reached may have any tool.
 pub fn check(skills: Skills, catalog: &Catalog, config: &Config) -> (Skills, Vec<Mistake>) {
     let (mut sound, mut mistakes) = (Skills::new(), Vec::new());
-    for (name, skill) in skills {
+    for (name, mut skill) in skills {
+        if skill.is_shipped {
+            // Some tools are there only where a model for them is configured.
+            let is_text = skill.tools.is_empty();
+            skill.tools.retain(|tool| unknown(tool, catalog, config).is_none());
+            if is_text || !skill.tools.is_empty() {
+                sound.insert(name, skill);
+            }
+            continue;
+        }
         let wrong: Vec<Mistake> = (0..skill.tools.len())
             .filter_map(|at| {
                 let what = unknown(&skill.tools[at], catalog, config)?;
@@ -186,7 +197,7 @@ fn parse(text: &str, file: &Path) -> Result<(String, Skill), Vec<Mistake>> {
         }
     }
     let place = Some(Place { path: file.to_owned(), lines });
-    let mut skill = Skill { when, instructions: matter.rest.to_owned(), tools, place };
+    let mut skill = Skill { when, instructions: matter.rest.to_owned(), tools, place, is_shipped: false };
     skill.settle().into_iter().for_each(|(_, message)| wrong(0, message, None));
     mistakes.sort_by_key(|mistake| mistake.line);
     if mistakes.is_empty() { Ok((name, skill)) } else { Err(mistakes) }

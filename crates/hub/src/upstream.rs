@@ -25,8 +25,6 @@ pub mod supervise; //        start, restart, stop
 
 pub use connect::log_path;
 pub use handshake::SESSION_VERSIONS;
-pub(crate) use http::cause as http_cause;
-pub use http::client as http_client;
 pub use listing::Listing;
 pub use supervise::{Learnt, Repeat, State, Surroundings, Upstream};
 

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use toolyard_core::turn::{ChatMessage, LimitChoice, ToolCall};
 use toolyard_hub::config::LanguageModel;
 
-use super::House;
+use super::Shared;
 use super::chat::Chat;
 use super::confirm::{self, Waiting};
 use super::refusal::Refusal;
@@ -20,7 +20,7 @@ use crate::host::{Consent, Elicitation, Ended, Event, Host, Why};
 use crate::model::{Dialect, Usage};
 use crate::session::{Session, Setting};
 
-/// Something that the client is told.
+/// Something that the client is log.
 #[derive(Debug)]
 pub(super) enum Said {
     /// A piece of the answer.
@@ -41,7 +41,7 @@ pub(super) struct Done {
     /// What the model counted.
     pub(super) usage: Usage,
     /// What was called here.
-    pub(super) told: Told,
+    pub(super) log: CallLog,
 }
 
 /// How a turn failed.
@@ -50,15 +50,15 @@ pub(super) struct Failed {
     /// Why.
     pub(super) refusal: Refusal,
     /// What had been called here before.
-    pub(super) told: Told,
+    pub(super) log: CallLog,
 }
 
 impl Failed {
     /// Writes it as an object of a dialect.
     pub(super) fn object(&self, dialect: Dialect) -> Value {
         let mut object = self.refusal.object(dialect);
-        if !self.told.calls.is_empty() {
-            object["toolyard"] = json!(self.told);
+        if !self.log.calls.is_empty() {
+            object["toolyard"] = json!(self.log);
         }
         object
     }
@@ -66,7 +66,7 @@ impl Failed {
 
 /// Which tools were called here, and which were not.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Told {
+pub(super) struct CallLog {
     /// The calls, in their order.
     pub(super) calls: Vec<Made>,
     /// Why calls of the model were not made.
@@ -88,27 +88,27 @@ pub(super) struct Made {
 
 /// Begins a turn; it goes on while the stream is read.
 pub(super) fn begin(
-    house: &Arc<House>,
+    shared: &Arc<Shared>,
     chat: Chat,
     (model, principal): (LanguageModel, String),
     slot: OwnedSemaphorePermit,
 ) -> BoxStream<'static, Said> {
     let (out, mut said) = mpsc::unbounded_channel();
     let client = Client {
-        house: Arc::clone(house),
+        shared: Arc::clone(shared),
         principal,
         out,
-        told: Told::default(),
+        log: CallLog::default(),
         waiting: Vec::new(),
         reply: String::new(),
         is_new_reply: false,
         has_said: false,
     };
     let handle = confirm::handle(&chat.messages);
-    let agent = house.agent(chat.wants_no_tools);
+    let agent = shared.agent(chat.wants_no_tools);
     let setting = Setting {
-        client: house.client.clone(),
-        hub: Arc::clone(&house.proxy.hub),
+        client: shared.client.clone(),
+        hub: Arc::clone(&shared.proxy.hub),
         model,
         agent,
         options: chat.options,
@@ -127,7 +127,7 @@ pub(super) fn begin(
 
 async fn converse(mut session: Session, mut client: Client, handle: Option<String>) {
     if let Some(handle) = handle {
-        let confirmations = &client.house.confirmations;
+        let confirmations = &client.shared.confirmations;
         let Some(call) = confirmations.take(&client.principal, &handle, Instant::now()) else {
             client.say(&confirm::unknown(&handle));
             return client.close(Vec::new(), Usage::default());
@@ -145,10 +145,10 @@ async fn converse(mut session: Session, mut client: Client, handle: Option<Strin
 
 /// The client of one turn.
 struct Client {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     principal: String,
     out: UnboundedSender<Said>,
-    told: Told,
+    log: CallLog,
     /// Calls that wait for the person, with the handles that confirm them.
     waiting: Vec<(Waiting, String)>,
     /// What was said of the present reply of the model.
@@ -200,13 +200,13 @@ impl Client {
             self.say_apart(&lines.join("\n"));
         }
         foreign.iter_mut().for_each(make_unique);
-        let told = std::mem::take(&mut self.told);
-        self.send(Said::Done(Box::new(Done { foreign, usage, told })));
+        let log = std::mem::take(&mut self.log);
+        self.send(Said::Done(Box::new(Done { foreign, usage, log })));
     }
 
     fn fail(mut self, refusal: Refusal) {
-        let told = std::mem::take(&mut self.told);
-        self.send(Said::Failed(Box::new(Failed { refusal, told })));
+        let log = std::mem::take(&mut self.log);
+        self.send(Said::Failed(Box::new(Failed { refusal, log })));
     }
 }
 
@@ -216,16 +216,16 @@ impl Host for Client {
             Event::Text { text } => self.say(&text),
             Event::Reasoning { text } => self.send(Said::Reasoning(text)),
             Event::Call { id, tool, arguments } => {
-                self.told.calls.push(Made { id, tool, arguments, ok: None, ms: 0 });
+                self.log.calls.push(Made { id, tool, arguments, ok: None, ms: 0 });
             }
             Event::Result { id, is_error, ms, .. } => {
-                let made = self.told.calls.iter_mut().rev().find(|it| it.id == id && it.ok.is_none());
+                let made = self.log.calls.iter_mut().rev().find(|it| it.id == id && it.ok.is_none());
                 if let Some(made) = made {
                     made.ok = Some(!is_error);
                     made.ms = ms;
                 }
             }
-            Event::NotCalled { why } => self.told.not_called.push(why),
+            Event::NotCalled { why } => self.log.not_called.push(why),
             Event::Message { message: ChatMessage::Assistant { calls, .. } } if !calls.is_empty() => {
                 self.is_new_reply = true;
             }
@@ -244,11 +244,12 @@ impl Host for Client {
         match why {
             Why::Unsaid(_) => {}
             // What one of the hub's own tools would run cannot be run again from here.
-            Why::Policy(_) if self.house.proxy.hub.snapshot().catalog.get(&tool).is_none() => {}
+            Why::Policy(_) if self.shared.proxy.hub.snapshot().catalog.get(&tool).is_none() => {}
             Why::Policy(_) => {
                 let call = Waiting { tool, arguments };
                 if !self.waiting.iter().any(|(known, _)| *known == call) {
-                    let handle = self.house.confirmations.keep(&self.principal, call.clone(), Instant::now());
+                    let handle =
+                        self.shared.confirmations.keep(&self.principal, call.clone(), Instant::now());
                     self.waiting.push((call, handle));
                 }
             }

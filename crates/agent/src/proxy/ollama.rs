@@ -141,7 +141,7 @@ fn last(stamp: &Stamp, message: &Value, done: &Done) -> Value {
         "total_duration": nanoseconds,
         "prompt_eval_count": done.usage.prompt_tokens,
         "eval_count": done.usage.answer_tokens,
-        "toolyard": done.told,
+        "toolyard": done.log,
     })
 }
 

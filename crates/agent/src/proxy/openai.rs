@@ -138,7 +138,7 @@ pub(super) fn object(stamp: &Stamp, all: &Collected, done: &Done) -> Value {
         "model": stamp.model,
         "choices": [choice],
         "usage": usage(done.usage),
-        "toolyard": done.told,
+        "toolyard": done.log,
     })
 }
 
@@ -153,7 +153,7 @@ fn ending(stamp: &Stamp, done: &Done) -> String {
         events += &event(&chunk(stamp, &json!({ "tool_calls": calls.collect::<Vec<_>>() }), None));
     }
     let mut last = chunk(stamp, &json!({}), Some(finish(done)));
-    last["toolyard"] = json!(done.told);
+    last["toolyard"] = json!(done.log);
     events += &event(&last);
     if stamp.counts_tokens {
         let mut counted = chunk(stamp, &Value::Null, None);

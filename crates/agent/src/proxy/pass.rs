@@ -13,7 +13,7 @@ use futures_util::TryStreamExt;
 use url::Url;
 
 use super::refusal::Refusal;
-use super::{House, MOST_BYTES, server};
+use super::{MOST_BYTES, Shared, server};
 
 /// Headers that belong to one connection.
 const HOP_BY_HOP: [&str; 9] = [
@@ -29,7 +29,7 @@ const HOP_BY_HOP: [&str; 9] = [
 ];
 
 /// Passes a request on whose body is still to come.
-pub(super) async fn request(house: &House, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn request(shared: &Shared, request: Request) -> Result<Response, Refusal> {
     let headers = request.headers();
     let length = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > MOST_BYTES) {
@@ -38,12 +38,12 @@ pub(super) async fn request(house: &House, request: Request) -> Result<Response,
     let has_body = length.is_some_and(|length| length > 0) || headers.contains_key(header::TRANSFER_ENCODING);
     let (parts, body) = request.with_limited_body().into_parts();
     if !has_body {
-        return send(house, &parts, None).await;
+        return send(shared, &parts, None).await;
     }
     let has_failed = Arc::new(AtomicBool::new(false));
     let failing = Arc::clone(&has_failed);
     let body = body.into_data_stream().inspect_err(move |_| failing.store(true, Ordering::SeqCst));
-    match send(house, &parts, Some(reqwest::Body::wrap_stream(body))).await {
+    match send(shared, &parts, Some(reqwest::Body::wrap_stream(body))).await {
         // Whoever hung up reads no answer; for the others it was too much.
         Err(_) if has_failed.load(Ordering::SeqCst) => Err(Refusal::too_large()),
         outcome => outcome,
@@ -51,25 +51,25 @@ pub(super) async fn request(house: &House, request: Request) -> Result<Response,
 }
 
 /// Passes a request on whose body was read.
-pub(super) async fn whole(house: &House, parts: Parts, body: Bytes) -> Result<Response, Refusal> {
-    send(house, &parts, Some(body.into())).await
+pub(super) async fn whole(shared: &Shared, parts: Parts, body: Bytes) -> Result<Response, Refusal> {
+    send(shared, &parts, Some(body.into())).await
 }
 
-async fn send(house: &House, parts: &Parts, body: Option<reqwest::Body>) -> Result<Response, Refusal> {
-    let url = target(&house.proxy.upstream, &parts.uri)?;
+async fn send(shared: &Shared, parts: &Parts, body: Option<reqwest::Body>) -> Result<Response, Refusal> {
+    let url = target(&shared.proxy.upstream, &parts.uri)?;
     let mut headers = end_to_end(&parts.headers);
     for name in [header::HOST, header::AUTHORIZATION, header::EXPECT] {
         headers.remove(name);
     }
-    let mut asked = house.client.request(parts.method.clone(), url).headers(headers);
-    if let Some(key) = &house.proxy.key {
+    let mut asked = shared.client.request(parts.method.clone(), url).headers(headers);
+    if let Some(key) = &shared.proxy.key {
         asked = asked.bearer_auth(key);
     }
     if let Some(body) = body {
         asked = asked.body(body);
     }
     let answered = asked.send().await.map_err(|err| {
-        let origin = house.proxy.upstream.origin().ascii_serialization();
+        let origin = shared.proxy.upstream.origin().ascii_serialization();
         let err = err.without_url();
         Refusal::unreachable(format!("the model server at {origin} does not answer: {err}"))
     })?;

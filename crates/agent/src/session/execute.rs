@@ -13,6 +13,7 @@ use toolyard_core::turn::{ACTIVATE_SKILL, CallOutcome, ChatMessage, ToolCall, Tu
 use toolyard_hub::caller::{Caller, Client};
 use toolyard_hub::clock::now;
 use toolyard_hub::config::{Binding, Stance};
+use toolyard_hub::hub::{migrate, renamed};
 use toolyard_hub::jsonrpc::{Fields, raw};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
@@ -127,7 +128,12 @@ impl Session {
     }
 
     /// Makes a call outside of a turn, and keeps it as part of the conversation.
-    async fn carry_out(&mut self, snapshot: &Snapshot, ready: Ready, host: &mut impl Host) -> result::Told {
+    async fn carry_out(
+        &mut self,
+        snapshot: &Snapshot,
+        ready: Ready,
+        host: &mut impl Host,
+    ) -> result::ResultText {
         let id = format!("own_{}", self.messages.len());
         let call = ToolCall { id, name: ready.tool.clone(), arguments: ready.arguments.clone() };
         self.keep(
@@ -153,7 +159,7 @@ impl Session {
     }
 
     fn has_real_tools(&self) -> bool {
-        match self.rations().binding {
+        match self.budget().binding {
             Binding::Likely | Binding::Toolset | Binding::All => true,
             Binding::Route | Binding::Search => false,
         }
@@ -178,7 +184,7 @@ impl Session {
             }
         }
         let own = self.skill_offer(&supply);
-        let (offers, _) = bind::offered(&snapshot, &supply, &names, (own, self.rations()));
+        let (offers, _) = bind::offered(&snapshot, &supply, &names, (own, self.budget()));
         tracing::info!("[AGENT] Refreshed tools: {} tools available", offers.len());
         let tools = offers.iter().map(|offer| offer.name.clone()).collect();
         if let Some(underway) = &mut self.turn {
@@ -277,7 +283,7 @@ impl Session {
         kept.join("\n")
     }
 
-    async fn call(&self, snapshot: &Snapshot, ready: &Ready) -> (result::Told, u64) {
+    async fn call(&self, snapshot: &Snapshot, ready: &Ready) -> (result::ResultText, u64) {
         let client = Client {
             info: Some(raw(
                 &serde_json::json!({ "name": "toolyard-agent", "version": env!("CARGO_PKG_VERSION") }),
@@ -330,11 +336,21 @@ impl Session {
 /// Looks through a call of `call_tool`: what counts is the tool behind it.
 fn through(call: &ToolCall, snapshot: &Snapshot) -> (String, Map<String, Value>) {
     let inner = call.arguments.get("name").and_then(Value::as_str);
-    match inner.filter(|name| call.name == CALL_TOOL && snapshot.catalog.get(name).is_some()) {
+    let is_known =
+        |name: &str| snapshot.catalog.get(name).is_some() || renamed(snapshot, name, |_| true).is_some();
+    let (name, arguments) = match inner.filter(|name| call.name == CALL_TOOL && is_known(name)) {
         Some(name) => {
             let arguments = call.arguments.get("arguments").and_then(Value::as_object);
             (name.to_owned(), arguments.cloned().unwrap_or_default())
         }
         None => (call.name.clone(), call.arguments.clone()),
+    };
+    // An old name is checked and confirmed as the tool that it stands for.
+    if let Some(Ok(alias)) = renamed(snapshot, &name, |_| true)
+        && let Ok(migrated) = migrate(snapshot, &name, &alias, Some(&raw(&arguments)))
+        && let Ok(arguments) = serde_json::from_str(migrated.arguments.get())
+    {
+        return (migrated.tool, arguments);
     }
+    (name, arguments)
 }

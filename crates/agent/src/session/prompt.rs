@@ -18,8 +18,8 @@ with the user's message word for word as task. When it asks something, ask the u
 
 /// Returns what a model is told about its work.
 pub(super) fn system(setting: &Setting, supply: &Supply, has_fallback: bool) -> String {
-    let rations = bind::rations(&setting.agent, &setting.model.name);
-    let standard = match rations.binding {
+    let budget = bind::budget(&setting.agent, &setting.model.name);
+    let standard = match budget.binding {
         Binding::Route => ROUTE,
         Binding::Likely | Binding::Toolset | Binding::Search | Binding::All => WORK,
     };
@@ -32,7 +32,7 @@ pub(super) fn system(setting: &Setting, supply: &Supply, has_fallback: bool) -> 
     if has_fallback && setting.agent.system.is_none() {
         text += &format!(" If you do not know and no tool helps, say only: {UNKNOWN}.");
     }
-    if matches!(rations.binding, Binding::Likely | Binding::Toolset) && !supply.skills.is_empty() {
+    if matches!(budget.binding, Binding::Likely | Binding::Toolset) && !supply.skills.is_empty() {
         text += "\n\n";
         text += &skills::prompt(&supply.skills, supply.settings.caps.max_skills);
     }

@@ -93,7 +93,7 @@ async fn i7_a_stream_tells_how_to_confirm_too() {
 #[tokio::test]
 async fn i7_a_model_is_given_nothing_that_confirms() {
     let says = [Saying::call("smart_route", json!({ "task": ASKED })), Saying::text("I may not.")];
-    let yard = Yard::with(Dialect::OpenAi, says, |proxy| proxy.agent.rations.binding = Binding::Route).await;
+    let yard = Yard::with(Dialect::OpenAi, says, |proxy| proxy.agent.budget.binding = Binding::Route).await;
     let object = yard.whole(Dialect::OpenAi, ASKED, &json!({})).await;
     assert_eq!(text(std::slice::from_ref(&object)), "I may not.");
     let [_, second] = yard.pleas();

@@ -173,6 +173,24 @@ async fn what_cannot_be_undone_needs_the_person_and_never_the_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn c7_an_old_name_needs_the_person_as_the_new_one_does() {
+    let settings = r#""agent": { "tools": "search" }, "serve": { "surface": "search" },
+        "aliases": { "clock": { "to": "time__current_time", "rename": { "place": "zone" } } },
+        "policy": { "rules": [{ "tool": "time__current_time", "then": "ask" }] }"#;
+    let arguments = json!({ "place": "Tokyo", "confirm": true });
+    let ask = || Saying::call("call_tool", json!({ "name": "clock", "arguments": arguments }));
+    let desk = Desk::with(Dialect::OpenAi, [ask(), Saying::text("Not done.")], settings).await;
+    let (_, heard) = desk.say("what time is it in Tokyo?").await;
+    assert!(heard.calls().is_empty(), "{:?}", heard.calls());
+    assert_eq!(heard.asked.len(), 1);
+    let desk = Desk::with(Dialect::OpenAi, [ask(), Saying::text("Late.")], settings).await;
+    let mut agreeing = Listener { agrees: true, ..Listener::default() };
+    desk.session(true).say("what time is it in Tokyo?", &mut agreeing).await.expect("the model answers");
+    let expected = json!({ "zone": "Tokyo" }).as_object().cloned().expect("an object");
+    assert_eq!(agreeing.calls(), [("time__current_time".to_owned(), expected)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn at_the_limit_the_person_chooses() {
     let sayings = || [search("bees"), search("honey"), search("wax"), Saying::text("Three.")];
     let words = "search my notes for bees, honey or wax";

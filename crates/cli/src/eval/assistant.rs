@@ -190,10 +190,10 @@ impl Bench {
         let mut config = config_of(fleet, trial.servers, &folder)?;
         show_own_tools(&mut config, binding);
         let mut agent = config.agent.clone();
-        agent.rations.binding = binding;
+        agent.budget.binding = binding;
         if surface == Tools::All {
-            agent.rations.tools = usize::MAX;
-            agent.rations.tokens = CONTEXT / 2;
+            agent.budget.tools = usize::MAX;
+            agent.budget.tokens = CONTEXT / 2;
         }
         let hub = setup::hub(config, Learning::OnDemand);
         hub.learn(|_| true, |_| ()).await;

@@ -24,6 +24,8 @@ fn the_overview_shows_every_command() {
       skills       List skills: instructions with the tools they need
       tiers        List tools by tier: essential, utility, fallback
       domains      List domains: tools that are given out together
+      consolidate  Show how families of tools become few: create_x, update_x and delete_x as manage_x
+      packs        Show the servers that come with Toolyard, ready to be used
       add          Add a server to the configuration
       remove       Remove a server from the configuration
       import       Take over the servers of other MCP clients
@@ -31,9 +33,11 @@ fn the_overview_shows_every_command() {
       login        Log in at a server that wants to know who you are
       logs         Show what a server wrote to its stderr
       audit        Show what was called, and how it ended
+      audit-names  Find old names of tools in prompts, skills, code and tests
       status       Show the hubs that run now and the state of their servers
       doctor       Check the configuration and start every server, and say what helps
       metadata     Write and check what is known of tools beyond what their servers say
+      lint         Score how well tools are documented, and find tools that are hard to tell apart
       eval         Measure how well requests find their tools
       completions  Print completions for a shell
       man          Print the manual page of toolyard, or of one command
@@ -76,6 +80,8 @@ fn every_command_explains_itself_with_examples() {
         "skills",
         "tiers",
         "domains",
+        "consolidate",
+        "packs",
         "add",
         "remove",
         "import",
@@ -83,11 +89,13 @@ fn every_command_explains_itself_with_examples() {
         "login",
         "logs",
         "audit",
+        "audit-names",
         "status",
         "doctor",
         "metadata",
         "metadata export",
         "metadata check",
+        "lint",
         "eval",
         "completions",
         "man",

@@ -6,9 +6,11 @@ mod help; //      the reference of the command line
 mod examples; //  what the help and the README show
 mod bare; //      with no configuration at all
 mod tools; //     list, find, describe, call on a server
+mod audit_names; // old names in a tree of texts
 mod route; //     a request in plain words
 mod eval; //      how well requests find their tools
 mod replay; //    a recorded server behind the hub
+mod lint; //      how well tools are documented
 mod metadata; //  what is known of tools, as files
 mod settings; //  add, remove, and files with mistakes
 mod clients; //   import and connect
@@ -18,3 +20,4 @@ mod serving; //   serve, and what it notices
 mod workflows; // run and runs
 mod chat; //      talking to a language model
 mod toolsets; //  what conversations are given
+mod consolidate; // families of tools as few

@@ -10,6 +10,8 @@ mod scripted; //    servers that say exactly what a test writes down
 mod carried; //     what passes through unchanged
 mod messages; //    what travels beside answers: progress, logs, changes
 mod eras; //        questions between clients and servers of either era
+mod packs; //       the built-in workspaces
+mod consolidated; // real tools through those that stand for several
 mod parked; //      calls that wait for a client to come back
 mod door; //        who and what is let in over HTTP
 mod streams; //     streams, sessions and the end of a hub over HTTP
@@ -24,6 +26,7 @@ mod asked; //       questions of the hub itself
 mod certain; //     what words surely say
 mod advised; //     arguments that a language model finds
 mod guarded; //     what happens before and after a call
+mod renamed; //     calls of old names
 mod decided; //     what decisions depend on
 mod fresh; //       requests that come before tools are understood
 mod played; //      the examples and plans of the seed

@@ -12,9 +12,9 @@ pub struct Agent {
     /// The model that `toolyard chat` talks to.
     pub model: Option<LanguageModel>,
     /// What every model is given.
-    pub rations: Rations,
+    pub budget: ToolBudget,
     /// What some models are given instead, by a glob over their names; the first that fits wins.
-    pub models: Vec<(String, Rations)>,
+    pub models: Vec<(String, ToolBudget)>,
     /// What the model is told after results.
     pub bounds: Bounds,
     /// What the model is told about its work; a standard text when `None`.
@@ -40,7 +40,7 @@ impl Default for Agent {
     fn default() -> Self {
         Self {
             model: None,
-            rations: Rations::default(),
+            budget: ToolBudget::default(),
             models: Vec::new(),
             bounds: Bounds::default(),
             system: None,
@@ -55,7 +55,7 @@ impl Default for Agent {
 
 /// What a model is given at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rations {
+pub struct ToolBudget {
     /// Which tools.
     pub binding: Binding,
     /// How many tools at most.
@@ -64,7 +64,7 @@ pub struct Rations {
     pub tokens: usize,
 }
 
-impl Default for Rations {
+impl Default for ToolBudget {
     fn default() -> Self {
         Self { binding: Binding::Likely, tools: 5, tokens: 1500 }
     }

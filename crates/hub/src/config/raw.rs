@@ -2,6 +2,7 @@
 //! and their comments are the help that editors show.
 
 mod agent;
+mod alias;
 mod policy;
 mod toolset;
 
@@ -13,9 +14,10 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(super) use agent::{RawAgent, RawBinding, RawRations};
+pub(super) use agent::{RawAgent, RawBinding, RawToolBudget};
+pub(super) use alias::{RawAlias, RawPhase, RawReplacement};
 pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
-pub(super) use toolset::{RawBudget, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
+pub(super) use toolset::{RawBudget, RawOwnTool, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
 /// Returns the JSON Schema of `toolyard.json`.
 pub fn schema() -> &'static Value {
@@ -48,6 +50,10 @@ struct Raw {
     /// Sets of tools with instructions, loaded on demand, by name; or files and folders of `.md` files with them,
     /// relative to the folder of this file. The folder `skills` beside this file is read unless files are named.
     skills: Option<RawSkills>,
+    /// Old names of tools, and what is called instead. The key is the old name, alone or as `server__tool`.
+    aliases: Option<BTreeMap<String, RawAlias>>,
+    /// Whether calls of old names still work, where an alias does not say; "warn" by default.
+    alias_phase: Option<RawPhase>,
     /// What conversations are given on the surface `toolset`.
     toolset: Option<RawToolset>,
     /// How language models use the tools, in `toolyard chat` and `toolyard proxy-llm`.
@@ -108,8 +114,16 @@ pub(super) struct RawServer {
     pub(super) oauth: Option<RawClient>,
     /// A server inside the hub, instead of `command` or `url`.
     pub(super) builtin: Option<RawBuiltin>,
-    /// The folder of the built-in `notes`, relative to the folder of this file.
+    /// The folder in which a built-in server keeps what it has, relative to the folder of this file.
     pub(super) folder: Option<String>,
+    /// What a built-in `entities` keeps: declarations of entities, or a file with them.
+    pub(super) entities: Option<Value>,
+    /// The network of the built-in `home`: "ws://HOST:PORT" of a Z-Wave JS server, or "mqtt://HOST/PREFIX" of its
+    /// gateway. A simulated one by default.
+    #[schemars(length(min = 1))]
+    pub(super) network: Option<String>,
+    /// What the built-in `studio` may use outside.
+    pub(super) services: Option<RawServices>,
     /// Leaves the server out.
     pub(super) disabled: Option<bool>,
     /// Leaves the server out when false.
@@ -123,6 +137,9 @@ pub(super) struct RawServer {
     pub(super) timeout: Option<u64>,
     /// What the server may cost.
     pub(super) limits: Option<RawLimits>,
+    /// Presents families of tools as one each, on the surfaces `all` and `toolset`: true, or families that you declare.
+    /// Off by default.
+    pub(super) consolidate: Option<RawConsolidate>,
     /// Tools of this server that may not be called, by the server's own names.
     pub(super) disabled_tools: Option<Vec<String>>,
     /// The same as `disabledTools`, as Gemini CLI writes it.
@@ -216,12 +233,64 @@ pub(super) enum RawType {
 }
 
 /// The built-in servers.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Builtin")]
 pub(super) enum RawBuiltin {
     Time,
     Notes,
+    Desk,
+    Studio,
+    Home,
+    Entities,
+}
+
+/// Services of the built-in `studio`; the tools that need one are there only where it is.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "Services")]
+pub(super) struct RawServices {
+    /// A model that makes pictures: the address and the model, "https://HOST/v1#MODEL".
+    #[schemars(length(min = 1))]
+    pub(super) images: Option<String>,
+    /// A language model: "ollama:MODEL", or the URL of a chat endpoint with "#MODEL" at its end.
+    #[schemars(length(min = 1))]
+    pub(super) model: Option<String>,
+    /// A web search: the address of a SearXNG instance that answers with JSON, such as "http://HOST/search".
+    #[schemars(length(min = 1))]
+    pub(super) search: Option<String>,
+    /// The key that models want to see.
+    #[schemars(length(min = 1))]
+    pub(super) api_key: Option<String>,
+}
+
+/// Whether families of tools are presented as one each, or which.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Consolidate")]
+pub(super) enum RawConsolidate {
+    Switch(bool),
+    Families(Vec<RawFamily>),
+}
+
+/// Tools that are presented as one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "Family")]
+pub(super) struct RawFamily {
+    /// What the tools act on: "product" gives `manage_product`.
+    #[schemars(length(min = 1))]
+    pub(super) entity: String,
+    /// The tools, by the server's own names.
+    pub(super) tools: Vec<String>,
+    /// What tools are called as actions, where that is not to follow from their names.
+    #[serde(default)]
+    pub(super) actions: BTreeMap<String, String>,
+    /// Whether the action that creates something takes a list of up to ten; false by default.
+    #[serde(default)]
+    pub(super) batch: bool,
 }
 
 /// How HTTP requests are authorised.

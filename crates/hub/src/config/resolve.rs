@@ -1,6 +1,7 @@
 //! The settings file as a whole: what was written becomes what it means.
 
 mod agent;
+mod alias;
 mod toolset;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,14 +50,19 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
     let raw: RawAgent = resolving.section("agent");
     let agent = agent::resolve(raw, resolving.at(&["agent", "model"]), resolving.report);
     let (skills, skill_files) = resolving.skills();
+    let (aliases, alias_phase) = resolving.aliases();
+    let mut serve = resolving.serve(&toolset);
+    serve.add_workspaces(&servers, &toolset);
     Config {
         tiers: resolving.tiers(),
         domains: resolving.domains(),
+        aliases,
+        alias_phase,
         skills,
         skill_files,
         policy,
         audit: audit(&resolving.section("audit")),
-        serve: resolving.serve(&toolset),
+        serve,
         toolset,
         agent,
         store: resolving.store(),
@@ -265,7 +271,7 @@ impl<'n> Resolving<'_, 'n, '_> {
         let RawSkill { when, instructions, mut tools } = raw;
         let mut seen = BTreeSet::new();
         tools.retain(|tool| seen.insert(tool.clone()));
-        let mut skill = Skill { when, instructions, tools, place: None };
+        let mut skill = Skill { when, instructions, tools, place: None, is_shipped: false };
         for (key, message) in skill.settle() {
             let at = member.node.member(key).map_or(member.key_at, |it| it.node.span.start);
             self.report.add(at, message, None);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::{Surface, Toolset};
+use toolyard_core::tool::ToolId;
+
+use super::{OwnTool, Server, Surface, Toolset, Transport};
 
 /// Who calls `smart_route`, which decides what its definition asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,28 @@ pub struct Serve {
     pub compact: bool,
     /// Bytes of a result that `smart_route` and `call_tool` return at once.
     pub result_bytes: usize,
+}
+
+impl Serve {
+    /// Adds a profile for each built-in server that says which of its tools are always needed, unless a profile of
+    /// that name is written: those tools, and skills for the rest.
+    pub(super) fn add_workspaces(&mut self, servers: &BTreeMap<String, Server>, toolset: &Toolset) {
+        for (name, server) in servers {
+            let Transport::Builtin(kind) = &server.transport else { continue };
+            if kind.core().is_empty() || self.profiles.contains_key(name) {
+                continue;
+            }
+            let core = kind.core().iter().map(|tool| ToolId::new(name, tool).as_str().to_owned()).collect();
+            let toolset = Toolset { core, own: vec![OwnTool::ActivateSkill], ..toolset.clone() };
+            let profile = Profile::Surface {
+                surface: Surface::Toolset,
+                servers: vec![name.clone()],
+                callers: self.callers,
+                toolset: Box::new(toolset),
+            };
+            self.profiles.insert(name.clone(), profile);
+        }
+    }
 }
 
 impl Default for Serve {

@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use toolyard_packs::Kind;
+use toolyard_core::catalog::consolidate::Declaration;
 
 use super::document::Member;
 use super::mistake::Report;
 use super::raw::{
-    RawAuth, RawAuthWord, RawBuiltin, RawClient, RawLimits, RawScopes, RawServer, RawSpan, RawType,
+    RawAuth, RawAuthWord, RawBuiltin, RawClient, RawConsolidate, RawLimits, RawScopes, RawServer, RawSpan,
+    RawType,
 };
-use super::{Auth, Folders, Limits, Off, Server, Transport};
+use super::{Auth, Folders, Limits, Off, Server, StudioServices, Transport};
+
+mod builtin; // servers inside the hub
 
 /// What the servers of one file have in common.
 pub(super) struct Surroundings<'a> {
@@ -34,8 +37,27 @@ pub(super) fn resolve(
     let limits = server.limits(raw.limits.as_ref(), raw.timeout);
     let idle_stop = raw.idle_stop.as_ref().and_then(|span| server.idle_stop(span));
     let lazy = raw.lazy.unwrap_or(true);
-    let transport = server.transport(raw)?;
-    (!server.failed).then_some(Server { transport, lazy, idle_stop, limits })
+    let services = raw.services.as_ref().map(|raw| server.services(raw)).unwrap_or_default();
+    let consolidate = raw.consolidate.as_ref().and_then(declarations);
+    let transport = server.transport(raw, &services)?;
+    (!server.failed).then_some(Server { transport, lazy, idle_stop, limits, services, consolidate })
+}
+
+/// Returns the families that are declared; `None` where tools are shown as they are.
+fn declarations(raw: &RawConsolidate) -> Option<Vec<Declaration>> {
+    match raw {
+        RawConsolidate::Switch(false) => None,
+        RawConsolidate::Switch(true) => Some(Vec::new()),
+        RawConsolidate::Families(families) => {
+            let declared = families.iter().map(|raw| Declaration {
+                entity: raw.entity.clone(),
+                tools: raw.tools.clone(),
+                actions: raw.actions.clone(),
+                batch: raw.batch,
+            });
+            Some(declared.collect())
+        }
+    }
 }
 
 /// Says why a server is off, where it lacks a variable.
@@ -73,12 +95,10 @@ enum Way {
 }
 
 impl Resolving<'_, '_, '_> {
-    fn transport(&mut self, raw: RawServer) -> Option<Transport> {
+    fn transport(&mut self, raw: RawServer, services: &StudioServices) -> Option<Transport> {
         let way = self.way(&raw)?;
         self.check_type(&way, raw.r#type.or(raw.transport));
-        if raw.folder.is_some() && !matches!(way, Way::Builtin(RawBuiltin::Notes)) {
-            self.wrong(&["folder"], "`folder` is only for the built-in `notes`".to_owned(), None);
-        }
+        self.check_builtin(&way, &raw);
         if (raw.auth.is_some() || raw.oauth.is_some()) && !matches!(way, Way::Url { .. }) {
             let key = if raw.auth.is_some() { "auth" } else { "oauth" };
             self.wrong(&[key], format!("`{key}` is only for servers with a `url`"), None);
@@ -96,14 +116,7 @@ impl Resolving<'_, '_, '_> {
                     Transport::Http { url, headers, auth }
                 })
             }
-            Way::Builtin(RawBuiltin::Time) => Some(Transport::Builtin(Kind::Time)),
-            Way::Builtin(RawBuiltin::Notes) => {
-                let folder = match raw.folder {
-                    Some(folder) => self.path(&folder),
-                    None => self.around.folders.vault(),
-                };
-                Some(Transport::Builtin(Kind::Notes { folder }))
-            }
+            Way::Builtin(builtin) => self.builtin(builtin, &raw, services).map(Transport::Builtin),
         }
     }
 

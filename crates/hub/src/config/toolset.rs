@@ -12,6 +12,8 @@ use super::LanguageModel;
 pub struct Toolset {
     /// Tools that are always there, as `server__tool`.
     pub core: Vec<String>,
+    /// Which of the hub's own tools are listed.
+    pub own: Vec<OwnTool>,
     /// Tools up to this tier are always there.
     pub tier: u8,
     /// How many there are at most.
@@ -30,6 +32,7 @@ impl Default for Toolset {
     fn default() -> Self {
         Self {
             core: Vec::new(),
+            own: OwnTool::ALL.to_vec(),
             tier: 0,
             caps: Caps::STANDARD,
             activating: Activating::Asked,
@@ -37,6 +40,39 @@ impl Default for Toolset {
             parameters: Parameters::All,
             chooser: None,
         }
+    }
+}
+
+/// A tool of the hub itself on the surface `toolset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnTool {
+    /// Does what words ask for.
+    SmartRoute,
+    /// Loads a skill.
+    ActivateSkill,
+    /// Finds tools by words.
+    FindTools,
+    /// Calls a tool that is not listed.
+    CallTool,
+}
+
+impl OwnTool {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 4] = [Self::SmartRoute, Self::ActivateSkill, Self::FindTools, Self::CallTool];
+
+    /// Returns the name by which clients call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SmartRoute => "smart_route",
+            Self::ActivateSkill => "activate_skill",
+            Self::FindTools => "find_tools",
+            Self::CallTool => "call_tool",
+        }
+    }
+
+    /// Returns the tool of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.name() == name)
     }
 }
 
@@ -60,6 +96,8 @@ pub struct Skill {
     pub tools: Vec<String>,
     /// Where it is written; in the settings themselves when `None`.
     pub place: Option<Place>,
+    /// Whether it came with a built-in server.
+    pub is_shipped: bool,
 }
 
 impl Skill {

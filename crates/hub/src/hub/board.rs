@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{broadcast, mpsc, watch};
+use toolyard_core::alias::Aliases;
 use toolyard_core::metadata::Sidecar;
 
-use super::workflow;
+use super::{renamed, workflow};
 use crate::config::Limits;
 use crate::live::Snapshot;
 use crate::store::{Store, fingerprint};
@@ -31,6 +32,8 @@ pub(super) struct Written {
     pub(super) limits: Vec<(Arc<str>, Limits)>,
     /// What a person wrote about tools.
     pub(super) own: Arc<[Sidecar]>,
+    /// Old names of tools.
+    pub(super) aliases: Arc<Aliases>,
     /// Workflows, which are listed like tools once those that they use are known.
     pub(super) templates: Arc<[Template]>,
     pub(super) fingerprints: BTreeMap<Arc<str>, String>,
@@ -89,13 +92,20 @@ impl Board {
     /// Makes what is written known to everybody.
     fn publish(&self, written: &Written) {
         let (mut listings, mut limits) = (written.listings.clone(), written.limits.clone());
-        let mut snapshot = Snapshot::new(listings.clone(), &limits, Arc::clone(&written.own));
-        let usable = written.templates.iter().filter_map(|template| template.on(&snapshot.catalog));
+        let made = |listings, limits: &[(Arc<str>, Limits)]| {
+            let snapshot = Snapshot::new(listings, limits, Arc::clone(&written.own));
+            snapshot.with_aliases(Arc::clone(&written.aliases))
+        };
+        let mut snapshot = made(listings.clone(), &limits);
+        let usable = written.templates.iter().filter_map(|template| {
+            let template = template.renamed(|name| renamed(&snapshot, name, |_| true)).ok()?;
+            template.on(&snapshot.catalog)
+        });
         let usable: Vec<Template> = usable.collect();
         if !usable.is_empty() {
             listings.insert(SERVER.into(), Arc::new(workflow::listing(&usable)));
             limits.push((SERVER.into(), Limits::default()));
-            snapshot = Snapshot::new(listings, &limits, Arc::clone(&written.own));
+            snapshot = made(listings, &limits);
         }
         self.snapshot.send_replace(Arc::new(snapshot));
     }

@@ -13,7 +13,7 @@ use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 use super::Hub;
 use crate::audit::{Fate, Underway};
 use crate::caller::{Asking, Caller, Era};
-use crate::config::Stance;
+use crate::config::{Stance, Transport};
 use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
 use crate::policy::{Ended, Refusal, Ruling};
@@ -27,6 +27,8 @@ const ROUNDS: usize = 16;
 const CONFIRM: &str = "confirm";
 /// The same, for a tool that has a parameter of that name itself.
 const CONFIRM_OTHERWISE: &str = "toolyard_confirm";
+/// The arguments by which calls are confirmed.
+pub(super) const CONFIRMATIONS: [&str; 2] = [CONFIRM, CONFIRM_OTHERWISE];
 /// Tools of other servers that are named when one cannot be reached.
 const OTHERS: usize = 3;
 
@@ -60,7 +62,7 @@ impl Hub {
         arguments: Option<&RawValue>,
         intent: Option<&Intent>,
     ) -> Ruling {
-        let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        let known = self.known_effect(snapshot, tool);
         let mut hazard = match arguments.map(|given| serde_json::from_str(given.get())) {
             Some(Ok(given)) => hazard::assess(tool, known, &given),
             None => hazard::assess(tool, known, &Value::Null),
@@ -86,17 +88,19 @@ impl Hub {
         mut params: Fields,
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, ErrorObject> {
-        let Some(tool) = snapshot.catalog.get(tool) else { return Err(self.unknown_tool(snapshot, tool)) };
+        let Some(tool) = snapshot.catalog.get(tool) else {
+            return self.call_consolidated(snapshot, tool, params, caller).await;
+        };
         let ruling = self.judge(snapshot, tool, params.get("arguments"), None);
         if ruling.stance == Stance::Ask
             && params.repeated_key().is_none()
-            && !take_confirmation(tool, &mut params)
+            && !take_confirmation(self.confirmation(tool), &mut params)
         {
             self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller).end(Fate::Unconfirmed);
             return Ok(failed_call(&format!(
                 "{} Nothing was done. If it is meant, call it again with the same arguments and `{}`: true.",
                 ruling.reason(tool),
-                confirmation(tool)
+                self.confirmation(tool)
             )));
         }
         self.answered(snapshot, (tool, &ruling), params, caller).await
@@ -141,13 +145,39 @@ impl Hub {
         self.carry_out(snapshot, (tool, &ruling), params, caller).await
     }
 
+    /// Returns what a tool does to the world before its arguments are known. A built-in tool that takes a confirmation
+    /// asks for it where an action needs one, so its arguments decide.
+    pub(super) fn known_effect(&self, snapshot: &Snapshot, tool: &Tool) -> Effect {
+        let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        match known {
+            Effect::Destroy if has_confirm(tool) && self.is_builtin(&tool.server) => Effect::Write,
+            Effect::Read | Effect::Write | Effect::Destroy => known,
+        }
+    }
+
+    /// Returns the argument by which a call of a tool is confirmed. It is none of the tool's own, because what that
+    /// means is for the tool to say; that of a built-in server means just this.
+    pub(crate) fn confirmation(&self, tool: &Tool) -> &'static str {
+        if has_confirm(tool) && !self.is_builtin(&tool.server) { CONFIRM_OTHERWISE } else { CONFIRM }
+    }
+
+    fn is_builtin(&self, server: &str) -> bool {
+        self.upstream(server).is_some_and(|it| matches!(it.config.transport, Transport::Builtin(_)))
+    }
+
     async fn carry_out(
         &self,
         snapshot: &Snapshot,
         (tool, ruling): (&Tool, &Ruling),
-        params: Fields,
+        mut params: Fields,
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, Trouble> {
+        // Who is here has confirmed the call where that is needed, and a built-in server wants to hear it.
+        if ruling.stance == Stance::Ask && has_confirm(tool) && self.is_builtin(&tool.server) {
+            let mut arguments = params.object("arguments");
+            arguments.set(CONFIRM, raw(&true));
+            params.set("arguments", raw(&arguments));
+        }
         let underway = self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller);
         let outcome = match (ruling.refusal(tool), params.repeated_key()) {
             (Some(refusal), _) => Err(Stop::Denied(refusal)),
@@ -358,21 +388,18 @@ impl Hub {
     }
 }
 
-/// Returns the argument by which a call of a tool is confirmed. It is never one of the tool's own: what that means is
-/// for the tool to say.
-pub(crate) fn confirmation(tool: &Tool) -> &'static str {
-    let is_own = tool.parameters.iter().any(|parameter| parameter.name == CONFIRM);
-    if is_own { CONFIRM_OTHERWISE } else { CONFIRM }
-}
-
 /// Takes the confirmation out of a call. Only the word `true` of JSON is one.
-fn take_confirmation(tool: &Tool, params: &mut Fields) -> bool {
+fn take_confirmation(name: &str, params: &mut Fields) -> bool {
     let mut arguments = params.object("arguments");
-    let given = arguments.remove(confirmation(tool)).is_some_and(|given| given.get() == "true");
+    let given = arguments.remove(name).is_some_and(|given| given.get() == "true");
     if given {
         params.set("arguments", raw(&arguments));
     }
     given
+}
+
+fn has_confirm(tool: &Tool) -> bool {
+    tool.parameters.iter().any(|parameter| parameter.name == CONFIRM)
 }
 
 /// Whether a failure says that the server is not there. What it answers, however wrong, is a sign of life.

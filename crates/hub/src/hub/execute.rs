@@ -18,6 +18,7 @@ use toolyard_core::run::{
 use toolyard_core::tool::{Effect, Tool, ToolId};
 
 use super::call::{is_error, wants_input};
+use super::migrate::migrated_call;
 use super::{Hub, Trouble};
 use crate::caller::Caller;
 use crate::config::Stance;
@@ -226,6 +227,12 @@ impl Hub {
         caller: &Arc<Caller>,
     ) -> (Outcome, Option<Box<RawValue>>) {
         let snapshot = self.snapshot();
+        let turned = migrated_call(&snapshot, call, late);
+        let (call, late) = match &turned {
+            None => (call, late),
+            Some(Ok((call, late))) => (call, late.as_slice()),
+            Some(Err(why)) => return (Outcome::Refused(why.clone()), None),
+        };
         let Some(tool) = snapshot.catalog.get(call.tool.as_str()) else {
             let unknown = self.unknown_tool(&snapshot, call.tool.as_str()).message;
             return (Outcome::Refused(unknown), None);

@@ -51,7 +51,7 @@ impl Scene {
     fn availability(&self, snapshot: &Snapshot, tool: &Tool, key: &Key) -> Availability {
         let id = tool.id.as_str();
         let is_shown = key.servers.is_empty() || key.servers.iter().any(|server| **server == *tool.server);
-        let tier = super::toolset::tier(&self.config, id).unwrap_or(USUAL);
+        let tier = super::toolset::written_tier(&self.config, id).unwrap_or(USUAL);
         let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
         Availability {
             is_visible: is_shown && self.policy.permits(tool, effect),

@@ -12,14 +12,12 @@ use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant
 use toolyard_core::tool::{Effect, Tool};
 
 use super::Hub;
-use crate::config::{Activating, Config, Mistake, Stance, Toolset};
+use crate::config::{Activating, Config, Mistake, Stance, Toolset, Transport};
+use crate::jsonrpc::Fields;
 use crate::live::Snapshot;
 use crate::policy::glob_fits;
 use crate::routing::Wanted;
 use crate::skills::{self, Skills};
-
-/// The hub's own tools on the surface `toolset`, which are always there.
-pub const OWN_TOOLS: [&str; 4] = ["smart_route", "activate_skill", "find_tools", "call_tool"];
 
 /// Supplies that are kept; there is one for each view in use.
 const MOST_SUPPLIES: usize = 32;
@@ -142,7 +140,7 @@ impl Hub {
             );
             let name: Arc<str> = tool.id.as_str().into();
             let entry = Registered { name, group: Arc::clone(&tool.server), action: facts.action, tags };
-            registry.add_tool(entry, tier(&config, tool.id.as_str()));
+            registry.add_tool(entry, tier(&config, tool));
         }
         let (skills, mut mistakes) = self.shown_skills(snapshot, servers);
         mistakes.extend(skills::check_core(&settings.core, &snapshot.catalog, &config));
@@ -153,7 +151,8 @@ impl Hub {
             names.iter().filter_map(|name| registry.get(name)).map(|tool| Arc::clone(&tool.name)).collect()
         };
         let tools = skills.iter().map(|(name, skill)| (name.as_str().into(), there(&skill.tools))).collect();
-        let core = OWN_TOOLS.iter().map(|name| Arc::from(*name)).chain(there(&settings.core)).collect();
+        let own = settings.own.iter().map(|own| Arc::from(own.name()));
+        let core = own.chain(there(&settings.core)).collect();
         Supply { core, tools, skills, mistakes, settings: settings.clone(), registry }
     }
 
@@ -216,8 +215,19 @@ fn is_shown(servers: &[String], server: &str) -> bool {
 }
 
 /// Returns the tier that a configuration gives a tool.
-pub(super) fn tier(config: &Config, tool: &str) -> Option<u8> {
+pub(super) fn written_tier(config: &Config, tool: &str) -> Option<u8> {
     config.tiers.iter().find(|(glob, _)| glob_fits(glob, tool)).map(|(_, tier)| *tier)
+}
+
+/// Returns the tier that a configuration gives a tool, or that a built-in server gives its own.
+fn tier(config: &Config, tool: &Tool) -> Option<u8> {
+    written_tier(config, tool.id.as_str()).or_else(|| {
+        // A stranger's tool does not choose to be always listed.
+        let server = config.servers.get(&*tool.server)?;
+        matches!(server.transport, Transport::Builtin(_)).then_some(())?;
+        let definition = Fields::parse(Some(&tool.definition)).ok()?;
+        serde_json::from_str(definition.object("_meta").get("tier")?.get()).ok()
+    })
 }
 
 /// Adds the whole group of a last resort: where its tool is the likeliest, or where a search of the web has no

@@ -5,14 +5,18 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use toolyard_core::alias::Phase;
+use toolyard_core::catalog::Catalog;
 use toolyard_core::plan::Plan;
 use toolyard_core::run::{Asked, Call, Confirmation, Ending, Report};
-use toolyard_core::tool::{Effect, Tool, clean};
+use toolyard_core::tool::{Effect, Tool, ToolId, clean};
 
-use super::{Execution, Hub, Moment, Pause, failed_call};
+use super::{Deprecated, Execution, Hub, Moment, Pause, failed_call, renamed};
+use crate::aliases;
 use crate::caller::{Caller, Era};
 use crate::config::{Config, Mistake};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::live::Snapshot;
 use crate::upstream::Listing;
 use crate::workflows::{self, SERVER, Template};
 
@@ -26,7 +30,18 @@ pub(super) fn offered(config: &Config) -> (Arc<[Template]>, Arc<[Mistake]>) {
         tracing::warn!("a server is called `{SERVER}`, so workflows are not offered as tools");
         return (Arc::new([]), mistakes.into());
     }
-    let offered = workflows::offered(templates, config.servers.keys().map(String::as_str));
+    // A step by an old name needs the server of the tool that is called instead.
+    let (aliases, nothing) = (aliases::of(config), Catalog::default());
+    let new_name = |name: &str| {
+        let alias = aliases.resolve(name, &nothing, |_| true);
+        alias.map_err(|error| error.to_string()).transpose()
+    };
+    let is_there = |template: &Template| {
+        !workflows::offered(vec![template.clone()], config.servers.keys().map(String::as_str)).is_empty()
+    };
+    let is_offered =
+        |template: &Template| is_there(template) || template.renamed(new_name).is_ok_and(|it| is_there(&it));
+    let offered: Vec<Template> = templates.into_iter().filter(is_offered).collect();
     (offered.into(), mistakes.into())
 }
 
@@ -69,8 +84,20 @@ impl Hub {
         template: &Template,
         values: &Map<String, Value>,
     ) -> Result<Plan, Vec<String>> {
+        let current = |snapshot: &Snapshot| template.renamed(|name| renamed(snapshot, name, |_| true));
         self.reach(template.tools()).await;
-        template.plan(&self.snapshot().catalog, values, |tool| self.latency_ms(tool))
+        if let Ok(current) = current(&self.snapshot()) {
+            self.reach(current.tools()).await;
+        }
+        let snapshot = self.snapshot();
+        for name in template.tools().map(ToolId::as_str) {
+            if let Some(Ok(alias)) = renamed(&snapshot, name, |_| true)
+                && alias.phase == Phase::Warn
+            {
+                Deprecated::note(name, &alias, &snapshot);
+            }
+        }
+        current(&snapshot)?.plan(&snapshot.catalog, values, |tool| self.latency_ms(tool))
     }
 
     /// Returns how many milliseconds a call of a tool takes, as far as was seen.

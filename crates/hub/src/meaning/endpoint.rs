@@ -10,7 +10,7 @@ use toolyard_encoder::Embedding;
 use url::Url;
 
 use super::error::Error;
-use crate::upstream::http_cause;
+use crate::web;
 
 /// A service that computes vectors.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Endpoint {
     }
 
     async fn send(&self, texts: &[&str]) -> Result<Vec<u8>, Error> {
-        let failed = |err: reqwest::Error| self.error(&format!("cannot be reached: {}", http_cause(&err)));
+        let failed = |err: reqwest::Error| self.error(&format!("cannot be reached: {}", web::cause(&err)));
         let body = json!({ "model": self.name, "input": texts }).to_string();
         let request = self.client.post(self.url.clone());
         let mut request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);

@@ -47,7 +47,7 @@ pub(crate) struct Asked {
 
 /// What all requests share.
 #[derive(Debug)]
-pub(crate) struct House {
+pub(crate) struct Shared {
     pub(crate) reception: Arc<Reception>,
     pub(crate) visits: Visits,
     pub(crate) slots: Arc<Semaphore>,
@@ -76,7 +76,7 @@ pub async fn serve(
 
 fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiver<bool>) -> Router {
     let serve = reception.hub.config().serve.clone();
-    let house = Arc::new(House {
+    let shared = Arc::new(Shared {
         visits: Visits::default(),
         slots: Arc::new(Semaphore::new(serve.concurrency)),
         reception,
@@ -102,7 +102,7 @@ fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiv
                 }
             }
         }))
-        .with_state(house)
+        .with_state(shared)
 }
 
 /// Refuses what would be too much at once, instead of slowing everything down.
@@ -115,8 +115,8 @@ fn shed() -> Response {
 type Profile = Option<Path<String>>;
 
 /// Takes one message.
-async fn take(State(house): State<Arc<House>>, profile: Profile, request: HttpRequest) -> Response {
-    let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+async fn take(State(shared): State<Arc<Shared>>, profile: Profile, request: HttpRequest) -> Response {
+    let Some(view) = shared.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
         return no_profile();
     };
     if let Err(response) = headers::negotiable(request.headers()) {
@@ -129,7 +129,7 @@ async fn take(State(house): State<Arc<House>>, profile: Profile, request: HttpRe
         Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body did not come in time\n").into_response(),
     };
     // Only whole requests take a place: who never finishes asking keeps nobody else out.
-    let Ok(slot) = Arc::clone(&house.slots).try_acquire_owned() else { return shed() };
+    let Ok(slot) = Arc::clone(&shared.slots).try_acquire_owned() else { return shed() };
     let bounds = Bounds { bytes: usize::MAX, nesting: 127 };
     if let Some((id, excess)) = excess(&body, bounds) {
         let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, excess.to_string());
@@ -153,23 +153,23 @@ async fn take(State(house): State<Arc<House>>, profile: Profile, request: HttpRe
             let is_modern = era::of(&asked.method, &asked.params) == Era::Modern
                 || named.as_deref() == Some(MODERN_VERSION);
             match named {
-                _ if is_modern => modern(&house, view, &headers, (asked, slot)).await,
+                _ if is_modern => modern(&shared, view, &headers, (asked, slot)).await,
                 Some(version) if !SESSION_VERSIONS.contains(&version.as_str()) => {
                     refused(StatusCode::BAD_REQUEST, Some(&asked.id), era::unsupported(&version))
                 }
-                _ => in_session(&house, view, &headers, (asked, slot)).await,
+                _ => in_session(&shared, view, &headers, (asked, slot)).await,
             }
         }
         _ if let Some(error) = headers::unserved(&headers) => refused(StatusCode::BAD_REQUEST, None, error),
         Message::Notification { method, params } => {
-            if let Some(visit) = house.visits.find(&house.reception, &view, &headers) {
+            if let Some(visit) = shared.visits.find(&shared.reception, &view, &headers) {
                 visit.session.notified(&method, params.as_deref()).await;
             } else if headers::version(&headers).as_deref() != Some(MODERN_VERSION) {
                 return visits::not_found(&headers);
             }
             accepted()
         }
-        Message::Response { id, outcome } => match house.visits.find(&house.reception, &view, &headers) {
+        Message::Response { id, outcome } => match shared.visits.find(&shared.reception, &view, &headers) {
             Some(visit) => {
                 visit.session.answered(&id, outcome);
                 accepted()
@@ -185,41 +185,41 @@ fn no_profile() -> Response {
 }
 
 async fn modern(
-    house: &Arc<House>,
+    shared: &Arc<Shared>,
     view: View,
     headers: &HeaderMap,
     (asked, slot): (Asked, OwnedSemaphorePermit),
 ) -> Response {
-    if let Err(error) = headers::agree(headers, &asked, &view, &house.reception.hub) {
+    if let Err(error) = headers::agree(headers, &asked, &view, &shared.reception.hub) {
         return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error);
     }
     let client = match era::modern_client(&asked.params, &guard::principal(headers)) {
         Ok(client) => client,
         Err(error) => return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error),
     };
-    house.reception.hub.welcome(&client);
+    shared.reception.hub.welcome(&client);
     let (lines, outgoing) = mpsc::channel(QUEUE);
     let caller = Arc::new(Caller::modern(&client, lines).apart(era::fresh_principal()));
     let Asked { id, method, params } = asked;
-    let (reception, form) = (Arc::clone(&house.reception), form(&view));
+    let (reception, form) = (Arc::clone(&shared.reception), form(&view));
     let request = Request { reception, view, caller, id: id.clone(), method, params, watching: None };
     // Who listens for changes does nothing most of the time.
     let slot = Some(slot).filter(|_| request.method != "subscriptions/listen");
     let running = tokio::spawn(finish(request, slot));
     // The modern era cancels by closing the stream, so the work ends with the response.
-    respond(Work::Cancelled(running), outgoing, house.closing.clone(), (form, None)).await
+    respond(Work::Cancelled(running), outgoing, shared.closing.clone(), (form, None)).await
 }
 
 async fn in_session(
-    house: &Arc<House>,
+    shared: &Arc<Shared>,
     view: View,
     headers: &HeaderMap,
     (asked, slot): (Asked, OwnedSemaphorePermit),
 ) -> Response {
     let visit = if asked.method == "initialize" {
-        house.visits.open(&house.reception, view, &asked.params)
+        shared.visits.open(&shared.reception, view, &asked.params)
     } else {
-        match house.visits.find(&house.reception, &view, headers) {
+        match shared.visits.find(&shared.reception, &view, headers) {
             Some(visit) => visit,
             None => return visits::not_found(headers),
         }
@@ -233,7 +233,7 @@ async fn in_session(
     let running = tokio::spawn(finish(request, Some(slot)));
     visit.session.runs(id, running.abort_handle());
     // A broken connection is no cancellation here: the client says so when it wants to cancel.
-    let mut response = respond(Work::Finished(running), outgoing, house.closing.clone(), (form, home)).await;
+    let mut response = respond(Work::Finished(running), outgoing, shared.closing.clone(), (form, home)).await;
     if is_opening && let Ok(id) = HeaderValue::from_str(&visit.id) {
         response.headers_mut().insert("mcp-session-id", id);
     }
@@ -267,12 +267,12 @@ async fn finish(request: Request, _slot: Option<OwnedSemaphorePermit>) -> Final 
 
 /// Opens the stream of what belongs to no request.
 async fn listen(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     method: Method,
     profile: Profile,
     headers: HeaderMap,
 ) -> Response {
-    let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+    let Some(view) = shared.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
         return no_profile();
     };
     if method != Method::GET || headers::version(&headers).as_deref() == Some(MODERN_VERSION) {
@@ -284,7 +284,7 @@ async fn listen(
     if !headers::accepts(&headers, "text/event-stream") {
         return (StatusCode::NOT_ACCEPTABLE, "this answers with text/event-stream\n").into_response();
     }
-    let Some(visit) = house.visits.find(&house.reception, &view, &headers) else {
+    let Some(visit) = shared.visits.find(&shared.reception, &view, &headers) else {
         return visits::not_found(&headers);
     };
     let last_event = headers.get("last-event-id").and_then(|value| value.to_str().ok());
@@ -297,14 +297,14 @@ async fn listen(
         };
     }
     match visit.take_stream() {
-        Some(outgoing) => stream(outgoing, house.closing.clone()),
+        Some(outgoing) => stream(outgoing, shared.closing.clone()),
         None => (StatusCode::CONFLICT, "this session has its stream open already\n").into_response(),
     }
 }
 
 /// Ends a session.
-async fn leave(State(house): State<Arc<House>>, profile: Profile, headers: HeaderMap) -> Response {
-    let Some(view) = house.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+async fn leave(State(shared): State<Arc<Shared>>, profile: Profile, headers: HeaderMap) -> Response {
+    let Some(view) = shared.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
         return no_profile();
     };
     if headers::version(&headers).as_deref() == Some(MODERN_VERSION) {
@@ -313,7 +313,7 @@ async fn leave(State(house): State<Arc<House>>, profile: Profile, headers: Heade
     if let Some(error) = headers::unserved(&headers) {
         return refused(StatusCode::BAD_REQUEST, None, error);
     }
-    match house.visits.end(&house.reception, &view, &headers) {
+    match shared.visits.end(&shared.reception, &view, &headers) {
         Some(()) => StatusCode::NO_CONTENT.into_response(),
         None => visits::not_found(&headers),
     }

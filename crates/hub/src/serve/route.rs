@@ -35,6 +35,7 @@ use crate::routing::{Provisional, Wanted};
 use crate::seal::digest;
 
 pub(crate) use definition::{Length, NAME, definition};
+pub(super) use input::object;
 pub(crate) use pending::{Pending, fresh_handle};
 
 use form::Answered;

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::answer::{Request, answer};
 use super::session::{InFlight, Session, busy};
-use super::{Reception, era};
+use super::{Reception, View, era};
 use crate::caller::{Caller, Era};
 use crate::frame::{Bounds, Frame, Frames};
 use crate::jsonrpc::{ErrorObject, Fields, Id, Message, response_line};
@@ -27,8 +27,12 @@ const QUEUE: usize = 1024;
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves the client at our standard streams until it closes them.
-pub async fn serve(reception: Arc<Reception>) -> std::io::Result<()> {
-    serve_streams(reception, input()?, output()?).await
+///
+/// It sees what the profile shows; one that the configuration does not have is an error.
+pub async fn serve(reception: Arc<Reception>, profile: Option<&str>) -> std::io::Result<()> {
+    let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such profile");
+    let view = reception.view(profile).ok_or_else(missing)?;
+    serve_view(reception, view, input()?, output()?).await
 }
 
 /// Serves one client over a pair of streams.
@@ -37,10 +41,19 @@ pub async fn serve_streams(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
+    let view = reception.view(None).expect("the view without a profile always exists");
+    serve_view(reception, view, input, output).await
+}
+
+async fn serve_view(
+    reception: Arc<Reception>,
+    view: View,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> std::io::Result<()> {
     let (lines, queue) = mpsc::channel(QUEUE);
     let writing = tokio::spawn(write(output, queue));
     let config = reception.hub.config();
-    let view = reception.view(None).expect("the view without a profile always exists");
     let client = Session::introduced(&Fields::default(), era::fresh_principal());
     let desk = Arc::new(Desk {
         session: Session::new(&reception, view, client, lines.clone()),

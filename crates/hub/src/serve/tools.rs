@@ -1,5 +1,6 @@
 //! What tools a client sees, and calls to them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +12,10 @@ use toolyard_core::tool::{Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
-use super::{View, learning, park, route, toolset};
+use super::{View, learning, park, renamed, route, toolset, unfolded};
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
-use crate::hub::{confirmation, failed_call};
+use crate::hub::{failed_call, listed_consolidated};
 use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
 use crate::live::Snapshot;
 use crate::routing::{Findings, Provisional};
@@ -47,7 +48,15 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
         Surface::All => {
             let snapshot = hub.snapshot();
             let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, &snapshot, tool));
-            seen.filter_map(|tool| RawValue::from_string(listed(request, &snapshot, tool)).ok()).collect()
+            let (consolidated, mut shown) = (hub.consolidated(&snapshot), BTreeSet::new());
+            let one = |tool: &Tool| match consolidated.owner(tool) {
+                Some((id, owner)) => {
+                    let is_new = shown.insert(id.as_str().to_owned());
+                    is_new.then(|| listed_consolidated(&id, owner))
+                }
+                None => RawValue::from_string(listed(request, &snapshot, tool)).ok(),
+            };
+            seen.filter_map(one).collect()
         }
         Surface::Route | Surface::Auto => {
             let is_compact = hub.config().serve.compact;
@@ -84,9 +93,17 @@ pub(crate) fn absent(request: &Request, snapshot: &Snapshot, name: &str) -> Answ
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
 pub(crate) fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
     match request.reception.hub.asks_before(snapshot, tool) {
-        true => tool.listed_with(confirmation(tool), CONFIRMATION),
-        false => tool.listed(),
+        true if !has_own_confirmation(request, tool) => {
+            tool.listed_with(request.reception.hub.confirmation(tool), CONFIRMATION)
+        }
+        true | false => tool.listed(),
     }
+}
+
+/// Whether the argument that confirms a call is one that the tool lists itself.
+pub(crate) fn has_own_confirmation(request: &Request, tool: &Tool) -> bool {
+    let confirmation = request.reception.hub.confirmation(tool);
+    tool.parameters.iter().any(|parameter| parameter.name == confirmation)
 }
 
 /// Tells a model how to use what it sees.
@@ -151,13 +168,28 @@ pub(crate) fn search_tool(tool: &str, session: Option<Value>) -> Box<RawValue> {
 }
 
 /// Calls a tool. Every tool stays reachable by its own name, whatever the surface lists.
-pub(crate) async fn call(request: Request) -> Answer {
-    let Some(name) = request.params.text("name") else {
+pub(crate) async fn call(mut request: Request) -> Answer {
+    let Some(mut name) = request.params.text("name") else {
         return Err(ErrorObject::invalid_params("`tools/call` needs the tool's `name`"));
     };
-    match request.view.surface(&request.reception.hub, &request.caller) {
+    let deprecated = match renamed::current(&mut request, &name).await {
+        Ok(deprecated) => deprecated,
+        Err(answer) => return Ok(answer),
+    };
+    if deprecated.is_some() {
+        name = request.params.text("name").unwrap_or(name);
+    }
+    let name = match unfolded::original(&mut request, name).await {
+        Ok(name) => name,
+        Err(answer) => return answer,
+    };
+    let answer = match request.view.surface(&request.reception.hub, &request.caller) {
         Surface::Toolset => toolset::call(request, &name).await,
         Surface::All | Surface::Search | Surface::Route | Surface::Auto => reach(request, &name).await,
+    };
+    match deprecated {
+        Some(deprecated) => answer.map(|result| deprecated.noted(result)),
+        None => answer,
     }
 }
 
@@ -188,7 +220,11 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             }
             let snapshot = snapshot_with(&request, &target).await;
             let inner = match inner_arguments(&arguments) {
-                Ok(inner) => confirmed(inner, &arguments, snapshot.catalog.get(&target)),
+                Ok(inner) => {
+                    let tool = snapshot.catalog.get(&target);
+                    let confirmation = tool.map(|tool| request.reception.hub.confirmation(tool));
+                    confirmed(inner, &arguments, confirmation)
+                }
                 Err(why) => return Ok(failed_call(&why)),
             };
             request.params.set("arguments", inner);
@@ -251,17 +287,17 @@ pub(crate) async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot
 }
 
 /// Puts a confirmation beside the arguments among them, where a call by name has it.
-fn confirmed(inner: Box<RawValue>, given: &Fields, tool: Option<&Tool>) -> Box<RawValue> {
-    let (Some(given), Some(tool)) = (given.get("confirm"), tool) else { return inner };
+fn confirmed(inner: Box<RawValue>, given: &Fields, confirmation: Option<&str>) -> Box<RawValue> {
+    let (Some(given), Some(confirmation)) = (given.get("confirm"), confirmation) else { return inner };
     let mut fields = Fields::parse(Some(&inner)).unwrap_or_default();
-    if fields.get(confirmation(tool)).is_none() {
-        fields.set(confirmation(tool), given.to_owned());
+    if fields.get(confirmation).is_none() {
+        fields.set(confirmation, given.to_owned());
     }
     raw(&fields)
 }
 
 /// Models write the arguments as an object, as JSON text, or leave them out.
-fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
+pub(crate) fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, String> {
     let Some(given) = arguments.get("arguments") else { return Ok(raw(&json!({}))) };
     if given.get().starts_with('{') {
         return Ok(given.to_owned());

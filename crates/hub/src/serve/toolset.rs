@@ -4,6 +4,8 @@
 //! profile alone; what its conversation has is kept under a handle that it carries in arguments. Either way every
 //! active tool can be called at once through `call_tool`.
 
+mod listing; // what is listed, within its budget
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,29 +13,26 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::metadata::gist;
 use toolyard_core::session::{FALLBACK, Said, Toolset};
-use toolyard_core::tool::{Parameters, Tool, ToolId};
+use toolyard_core::tool::{Tool, ToolId};
+
+use listing::definitions;
 
 use super::answer::Request;
-use super::route::{self, Length};
+use super::route;
 use super::{View, era, learning, tools};
 use crate::caller::{Answer, Era};
-use crate::config::Callers;
-use crate::hub::{OWN_TOOLS, Supply, confirmation, failed_call};
+use crate::config::OwnTool;
+use crate::hub::{Supply, failed_call};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::{Provisional, Wanted};
 use crate::skills;
 
-/// How a skill is activated.
-const ACTIVATE: &str = "activate_skill";
 /// Conversations that are kept.
 const MOST: usize = 10_000;
 /// A conversation that rested this long begins anew.
 const REST: Duration = Duration::from_secs(24 * 3600);
-/// Bytes of one token, as budgets count them.
-const TOKEN_BYTES: usize = 4;
 /// Characters of a session's handle that are looked at.
 const HANDLE_CHARS: usize = 64;
 /// What is said to who shows a handle that was made up, or that a restart forgot.
@@ -143,10 +142,17 @@ pub(crate) fn instructions(request: &Request) -> String {
         Era::Modern => " An answer may have a session: give it to the calls that follow.",
         Era::Session => "",
     };
-    format!(
-        "These few tools stand for those of these servers: {servers}. What is not listed is found with find_tools or \
-         reached with smart_route, and then run with call_tool.{session} {skills}"
-    )
+    let has = |own: OwnTool| settings.own.contains(&own);
+    let found = match (has(OwnTool::FindTools), has(OwnTool::SmartRoute)) {
+        (true, true) => {
+            " What is not listed is found with find_tools or reached with smart_route, and then run with \
+                         call_tool."
+        }
+        (true, false) => " What is not listed is found with find_tools, and then run with call_tool.",
+        (false, true) => " What is not listed is reached with smart_route.",
+        (false, false) => "",
+    };
+    format!("These few tools stand for those of these servers: {servers}.{found}{session} {skills}")
 }
 
 /// Calls a tool. One that is not active answers with how to activate it.
@@ -154,50 +160,32 @@ pub(crate) async fn call(request: Request, name: &str) -> Answer {
     let arguments = request.params.object("arguments");
     let is_going_on = arguments.text("more").is_some_and(|handle| !handle.is_empty());
     let given = arguments.text("session");
-    let (target, session) = match name {
-        "call_tool" => (arguments.text("name").unwrap_or_default(), given.as_deref()),
-        _ => (name.to_owned(), None),
+    let own = OwnTool::named(name);
+    let (target, session) = match own {
+        Some(OwnTool::CallTool) => (arguments.text("name").unwrap_or_default(), given.as_deref()),
+        Some(OwnTool::SmartRoute | OwnTool::ActivateSkill | OwnTool::FindTools) | None => {
+            (name.to_owned(), None)
+        }
     };
     // Whether a tool is active is known once its server was heard of.
     let snapshot = tools::snapshot_with(&request, &target).await;
     let supply = supply(&request, &snapshot).await;
     let of = (&snapshot, &*supply);
-    match name {
-        ACTIVATE => Ok(activate(&request, (&snapshot, &supply), &arguments)),
-        "find_tools" => find(request, of, given.as_deref()).await,
-        route::NAME => by_words(request, of).await,
-        "call_tool" if is_going_on => tools::reach(request, name).await,
-        "call_tool" => match refused(&request, of, (&target, session)) {
+    match own {
+        Some(OwnTool::ActivateSkill) => Ok(activate(&request, (&snapshot, &supply), &arguments)),
+        Some(OwnTool::FindTools) => find(request, of, given.as_deref()).await,
+        Some(OwnTool::SmartRoute) => by_words(request, of).await,
+        Some(OwnTool::CallTool) if is_going_on => tools::reach(request, name).await,
+        Some(OwnTool::CallTool) => match refused(&request, of, (&target, session)) {
             Some(Err(error)) => Ok(failed_call(&error.message)),
             Some(answer) => answer,
             None => tools::reach(request, name).await,
         },
-        _ => match refused(&request, of, (name, None)) {
+        None => match refused(&request, of, (name, None)) {
             Some(answer) => answer,
             None => tools::reach(request, name).await,
         },
     }
-}
-
-/// Returns the definitions of the hub's own tools. They are the same for everybody who sees the same view.
-fn own_definition(name: &str, length: Length, callers: Callers) -> Box<RawValue> {
-    let session =
-        json!({ "type": "string", "description": "The session of an earlier answer, where one was given" });
-    if name == route::NAME {
-        return route::definition(length, callers);
-    }
-    if name == ACTIVATE {
-        return raw(&json!({
-            "name": ACTIVATE,
-            "description": "Activates a skill: returns its instructions and makes its tools callable at once.",
-            "inputSchema": { "type": "object", "properties": {
-                "name": { "type": "string", "description": "The skill" },
-                "session": session,
-            }, "required": ["name"] },
-            "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
-        }));
-    }
-    tools::search_tool(name, Some(session))
 }
 
 fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {
@@ -213,58 +201,6 @@ fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {
 async fn supply(request: &Request, snapshot: &Arc<Snapshot>) -> Arc<Supply> {
     let (settings, servers) = settings(request);
     request.reception.hub.supply(snapshot, &servers, &settings).await
-}
-
-/// A tool as it is listed.
-type Definition = (Arc<str>, Box<RawValue>);
-
-/// Writes the list down within its budget: first texts are shortened, then what was given last is left out.
-fn definitions(
-    request: &Request,
-    snapshot: &Snapshot,
-    supply: &Supply,
-    toolset: &Toolset,
-) -> Vec<Definition> {
-    let names = toolset.listed(&supply.stock());
-    let define = |length: Length| -> Vec<Definition> {
-        let one = |name: &Arc<str>| {
-            let definition = match snapshot.catalog.get(name) {
-                Some(tool) => {
-                    RawValue::from_string(described(request, (snapshot, supply), tool, length)).ok()?
-                }
-                None => OWN_TOOLS
-                    .contains(&&**name)
-                    .then(|| own_definition(name, length, request.view.callers()))?,
-            };
-            Some((Arc::clone(name), definition))
-        };
-        names.iter().filter_map(one).collect()
-    };
-    let bytes = |list: &[Definition]| list.iter().map(|(_, it)| it.get().len() + 1).sum::<usize>();
-    let most = supply.settings.tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(TOKEN_BYTES));
-    let mut list = define(Length::Full);
-    if bytes(&list) > most {
-        list = define(Length::Compact);
-    }
-    while bytes(&list) > most && list.len() > OWN_TOOLS.len() {
-        list.pop();
-    }
-    list
-}
-
-fn described(
-    request: &Request,
-    (snapshot, supply): (&Snapshot, &Supply),
-    tool: &Tool,
-    length: Length,
-) -> String {
-    let parameters = supply.settings.parameters;
-    if length == Length::Full && parameters == Parameters::All {
-        return tools::listed(request, snapshot, tool);
-    }
-    let asks = request.reception.hub.asks_before(snapshot, tool);
-    let confirm = asks.then_some((confirmation(tool), tools::CONFIRMATION));
-    tool.listed_briefly(&gist(tool), parameters, confirm)
 }
 
 fn activate(

@@ -9,7 +9,7 @@ use crate::config::{self, Folders};
 
 fn of(text: &str) -> String {
     match parse(text, Path::new("skills/it.md")) {
-        Ok((name, Skill { when, instructions, tools, place })) => {
+        Ok((name, Skill { when, instructions, tools, place, .. })) => {
             let lines = place.map(|place| place.lines).unwrap_or_default();
             format!("{name} | {when} | {instructions} | {tools:?} at {lines:?}")
         }
@@ -130,6 +130,7 @@ fn s7_the_prompt_that_says_when_to_activate_what_is_generated() {
         instructions: String::new(),
         tools: Vec::new(),
         place: None,
+        is_shipped: false,
     };
     let skills = Skills::from([
         ("image-composer".to_owned(), skill("Generate images")),
@@ -177,7 +178,13 @@ fn s1_a_tool_that_is_listed_twice_is_there_once() {
 
 #[test]
 fn s7_no_name_breaks_the_prompt() {
-    let skill = Skill { when: "x".to_owned(), instructions: String::new(), tools: Vec::new(), place: None };
+    let skill = Skill {
+        when: "x".to_owned(),
+        instructions: String::new(),
+        tools: Vec::new(),
+        place: None,
+        is_shipped: false,
+    };
     let told = prompt(&Skills::from([("a\"} |\n\n# b".to_owned(), skill)]), 3);
     let row = told.lines().find(|line| line.starts_with("| x"));
     assert_eq!(row, Some(r##"| x | activate_skill {"name": "a\"} /\n\n# b"} |"##));

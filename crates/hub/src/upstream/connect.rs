@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::task::JoinHandle;
+use toolyard_packs::Kind;
 use url::Url;
 
 use super::http::{Endpoint, HttpWire};
@@ -14,6 +15,7 @@ use crate::config::{Server, Transport};
 use crate::frame::Bounds;
 use crate::oauth::{Authority, Settings};
 use crate::process::{Launch, Log};
+use crate::services;
 
 /// Opens the connection; the task belongs to it and ends with it.
 pub(crate) async fn open(
@@ -37,7 +39,10 @@ pub(crate) async fn open(
             sse::connect(server, bounds, endpoint(server, config, around)?, around.audience.clone()).await
         }
         Transport::Builtin(kind) => {
-            let kind = kind.clone();
+            let mut kind = kind.clone();
+            if let Kind::Studio { outside: Some(outside), .. } = &mut kind {
+                *outside = services::outside(&config.services, &around.http);
+            }
             let opened = tokio::task::spawn_blocking(move || toolyard_packs::Pack::open(&kind)).await;
             let pack = opened
                 .map_err(|err| not_started(err.to_string()))?

@@ -1,12 +1,14 @@
 //! A workflow as it is meant: checked steps, and what they take.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use toolyard_core::alias::{Alias, Phase};
 use toolyard_core::arguments::is_of_type;
 use toolyard_core::catalog::Catalog;
 use toolyard_core::plan::{Input, Origin, Plan, Step, Undo};
-use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
+use toolyard_core::tool::{BadToolId, Effect, Hints, Tool, ToolId};
 
 use super::raw::{RawStep, RawUndo, RawWorkflow, schema};
 use super::{SERVER, expression};
@@ -84,6 +86,29 @@ impl Template {
     pub fn tools(&self) -> impl Iterator<Item = &ToolId> {
         let undo = self.steps.iter().filter_map(|step| Some(&step.undo.as_ref()?.tool));
         self.steps.iter().map(|step| &step.tool).chain(undo)
+    }
+
+    /// Returns it with the tools that are called instead of those that it names by old names, or says everything that
+    /// is in the way.
+    pub fn renamed(
+        &self,
+        new_name: impl Fn(&str) -> Option<Result<Alias, String>>,
+    ) -> Result<Self, Vec<String>> {
+        let (mut current, mut problems) = (self.clone(), Vec::new());
+        let mut turn = |step: &str, tool: &mut ToolId, arguments: &mut BTreeMap<String, Input>| {
+            let Some(alias) = new_name(tool.as_str()) else { return };
+            match alias.and_then(|alias| turned(tool, &alias, arguments)) {
+                Ok((to, given)) => (*tool, *arguments) = (to, given),
+                Err(why) => problems.push(format!("step `{step}`: {why}")),
+            }
+        };
+        for Step { name, tool, arguments, undo, .. } in &mut current.steps {
+            turn(name, tool, arguments);
+            if let Some(undo) = undo {
+                turn(name, &mut undo.tool, &mut undo.arguments);
+            }
+        }
+        if problems.is_empty() { Ok(current) } else { Err(problems) }
     }
 
     /// Returns it with the effects of the tools that there are; `None` when one is missing.
@@ -202,6 +227,22 @@ impl Template {
     }
 }
 
+/// Turns a step by an old name into the one that it stands for.
+fn turned(
+    tool: &ToolId,
+    alias: &Alias,
+    arguments: &BTreeMap<String, Input>,
+) -> Result<(ToolId, BTreeMap<String, Input>), String> {
+    if alias.phase == Phase::Gone {
+        return Err(format!("the tool `{tool}` is gone; call {} instead", alias.usage(None)));
+    }
+    let to: ToolId = alias.to.parse().map_err(|error: BadToolId| error.to_string())?;
+    let given = arguments.iter().map(|(name, input)| (name.clone(), input.clone()));
+    let given =
+        alias.apply(given, |fixed| Input::Literal(fixed.clone())).map_err(|error| error.to_string())?;
+    Ok((to, given.into_iter().collect()))
+}
+
 fn has_default(schema: &Value) -> bool {
     schema.get("default").is_some()
 }
@@ -284,11 +325,11 @@ fn tool_id(text: &str, place: &[&str], page: &mut Page<'_>) -> Option<ToolId> {
 }
 
 fn inputs(
-    values: &std::collections::BTreeMap<String, Value>,
+    values: &BTreeMap<String, Value>,
     place: &[&str],
     page: &mut Page<'_>,
-) -> Option<std::collections::BTreeMap<String, Input>> {
-    let mut read = Some(std::collections::BTreeMap::new());
+) -> Option<BTreeMap<String, Input>> {
+    let mut read = Some(BTreeMap::new());
     for (name, value) in values {
         let place: Vec<&str> = place.iter().copied().chain([name.as_str()]).collect();
         match (one(value, &place, page), &mut read) {

@@ -16,7 +16,7 @@ const KNOWN: [(&str, &str); 17] = [
     (
         "types and keywords of JSON Schema",
         "string number integer boolean object array null const enum default examples items properties required type \
-         description definitions uri url",
+         description definitions uri url pattern minimum maximum",
     ),
     (
         "keys of settings files and of arguments of the hub's own tools",
@@ -45,7 +45,8 @@ const KNOWN: [(&str, &str); 17] = [
         "skill when tools run state workflow who tool arguments outcome ms server transport domain belief why set from kind \
          requests ran wrong part confirm draft and values asked offered declined \
          calls valid exact recall precision invented repeated queries µs acts right asks offers the one declines \
-         rightly tokens s essential utility fallback client file npx npm node pipx python",
+         rightly tokens s score findings essential utility fallback client file npx npm node pipx python \
+         pack what it is catalog sarif servers",
     ),
     (
         "what models call the name and the arguments of a call",

@@ -29,7 +29,7 @@ pub(in crate::config) struct RawAgent {
     #[schemars(range(min = 100, max = 1_000_000))]
     pub(in crate::config) max_tokens: Option<usize>,
     /// The same for some models; the key is a name or a glob such as `qwen3:*`, the first that fits wins.
-    pub(in crate::config) models: Option<BTreeMap<String, RawRations>>,
+    pub(in crate::config) models: Option<BTreeMap<String, RawToolBudget>>,
     /// Replies with tool calls before the model has to answer; 2 by default.
     #[schemars(range(min = 0, max = 100))]
     pub(in crate::config) max_iterations: Option<usize>,
@@ -57,8 +57,8 @@ pub(in crate::config) struct RawAgent {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-#[schemars(rename = "Rations")]
-pub(in crate::config) struct RawRations {
+#[schemars(rename = "ToolBudget")]
+pub(in crate::config) struct RawToolBudget {
     /// Which tools.
     pub(in crate::config) tools: Option<RawBinding>,
     /// How many tools at most.

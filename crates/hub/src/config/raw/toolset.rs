@@ -43,6 +43,8 @@ pub(in crate::config) struct RawSkill {
 pub(in crate::config) struct RawToolset {
     /// Tools that are always there, as `server__tool`.
     pub(in crate::config) core: Option<Vec<String>>,
+    /// Which of Toolyard's own tools are listed; all by default. The others can be called all the same.
+    pub(in crate::config) own_tools: Option<Vec<RawOwnTool>>,
     /// Tools up to this tier are always there; 0 by default.
     pub(in crate::config) tier: Option<Tier>,
     /// Tools of active domains at most; 10 by default.
@@ -70,6 +72,17 @@ pub(in crate::config) struct RawToolset {
     /// Milliseconds that the model may take before words decide; 2000 by default.
     #[schemars(range(min = 1, max = 60_000))]
     pub(in crate::config) timeout_ms: Option<u64>,
+}
+
+/// One of Toolyard's own tools.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "OwnTool")]
+pub(in crate::config) enum RawOwnTool {
+    SmartRoute,
+    ActivateSkill,
+    FindTools,
+    CallTool,
 }
 
 /// How large a list may be.

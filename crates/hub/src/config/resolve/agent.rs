@@ -5,22 +5,22 @@ use std::time::Duration;
 use toolyard_core::turn::Bounds;
 
 use super::super::mistake::Report;
-use super::super::raw::{RawAgent, RawBinding, RawRations};
-use super::super::{Agent, Binding, LanguageModel, Rations};
+use super::super::raw::{RawAgent, RawBinding, RawToolBudget};
+use super::super::{Agent, Binding, LanguageModel, ToolBudget};
 
 /// Puts what was written over what holds otherwise; `model_at` is where a wrong model is reported.
 pub(super) fn resolve(raw: RawAgent, model_at: usize, report: &mut Report<'_>) -> Agent {
     let standard = Agent::default();
-    let own = RawRations { tools: raw.tools, max_tools: raw.max_tools, max_tokens: raw.max_tokens };
-    let shared = rations(&own, &standard.rations);
+    let own = RawToolBudget { tools: raw.tools, max_tools: raw.max_tools, max_tokens: raw.max_tokens };
+    let shared = budget(&own, &standard.budget);
     let timeout = raw.timeout_ms.map_or(Agent::SILENCE, Duration::from_millis);
     let how = (raw.api_key, timeout);
     Agent {
         model: raw
             .model
             .and_then(|written| LanguageModel::read(&written, how, ("agent.model", model_at), report)),
-        models: raw.models.into_iter().flatten().map(|(glob, raw)| (glob, rations(&raw, &shared))).collect(),
-        rations: shared,
+        models: raw.models.into_iter().flatten().map(|(glob, raw)| (glob, budget(&raw, &shared))).collect(),
+        budget: shared,
         bounds: Bounds {
             iterations: raw.max_iterations.unwrap_or(standard.bounds.iterations),
             follow_up: raw.follow_up.unwrap_or(standard.bounds.follow_up),
@@ -36,8 +36,8 @@ pub(super) fn resolve(raw: RawAgent, model_at: usize, report: &mut Report<'_>) -
     }
 }
 
-fn rations(raw: &RawRations, otherwise: &Rations) -> Rations {
-    Rations {
+fn budget(raw: &RawToolBudget, otherwise: &ToolBudget) -> ToolBudget {
+    ToolBudget {
         binding: raw.tools.map_or(otherwise.binding, |written| match written {
             RawBinding::Likely => Binding::Likely,
             RawBinding::Toolset => Binding::Toolset,

@@ -6,8 +6,8 @@ use toolyard_core::session::Caps;
 use toolyard_core::tool::Parameters;
 
 use super::super::mistake::Report;
-use super::super::raw::{RawBudget, RawParameters, RawToolset};
-use super::super::{Activating, LanguageModel, Toolset};
+use super::super::raw::{RawBudget, RawOwnTool, RawParameters, RawToolset};
+use super::super::{Activating, LanguageModel, OwnTool, Toolset};
 
 /// How long a model may take before words decide.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -31,6 +31,10 @@ pub(super) fn resolve(
     };
     Toolset {
         core: raw.core.unwrap_or(otherwise.core),
+        own: raw.own_tools.map_or(otherwise.own, |written| {
+            let is_written = |own: &OwnTool| written.iter().any(|it| own_tool(*it) == *own);
+            OwnTool::ALL.into_iter().filter(is_written).collect()
+        }),
         tier: raw.tier.map_or(otherwise.tier, |tier| tier.0),
         caps: Caps {
             max_tools: raw.max_tools.unwrap_or(caps.max_tools),
@@ -49,5 +53,14 @@ pub(super) fn resolve(
             RawParameters::Required => Parameters::Required,
         }),
         chooser,
+    }
+}
+
+fn own_tool(written: RawOwnTool) -> OwnTool {
+    match written {
+        RawOwnTool::SmartRoute => OwnTool::SmartRoute,
+        RawOwnTool::ActivateSkill => OwnTool::ActivateSkill,
+        RawOwnTool::FindTools => OwnTool::FindTools,
+        RawOwnTool::CallTool => OwnTool::CallTool,
     }
 }

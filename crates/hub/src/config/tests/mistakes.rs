@@ -1,5 +1,7 @@
 //! What is said about mistakes.
 
+use toolyard_core::alias::Phase;
+
 use super::{config, mistakes, parsed};
 
 #[test]
@@ -388,4 +390,54 @@ fn s8_names_and_texts_of_skills_are_checked() {
         (skill.when.as_str(), skill.tools.as_slice()),
         ("x", &["g__a".to_owned(), "g__b".to_owned()][..])
     );
+}
+
+#[test]
+fn c7_old_names_that_cannot_be_followed_are_mistakes() {
+    insta::assert_snapshot!(mistakes(
+        r#"{ "aliasPhase": "later", "aliases": {
+  "a": "s__b",
+  "b": "s__a",
+  "bare": "manage_product",
+  "call_tool": "s__x",
+  "two words": "s__x",
+  "both": { "to": "s__x", "arguments": { "action": 1 }, "rename": { "verb": "action" } },
+  "lacking": { "arguments": {} },
+  "wrong": { "to": "s__x", "argument": {}, "phase": "past" },
+} }"#), @"
+    toolyard.json:1:17: `aliasPhase` cannot be `later`
+      hint: one of `warn`, `gone`
+    toolyard.json:2:3: `a` stands for itself, through `to` of other old names
+    toolyard.json:3:3: `b` stands for itself, through `to` of other old names
+    toolyard.json:4:11: `manage_product` in `aliases` is not the name of a tool
+      hint: write it as server__tool
+    toolyard.json:5:3: `call_tool` is a tool of the hub itself, so `aliases` cannot have it
+    toolyard.json:6:3: `two words` in `aliases` is not the name of a tool
+    toolyard.json:7:67: `verb` is renamed to `action`, which `arguments` fixes
+      hint: keep one of the two
+    toolyard.json:8:14: `to` is missing in `aliases.lacking`
+    toolyard.json:9:28: unknown key `argument` in `aliases.wrong`
+      hint: did you mean `arguments`?
+    toolyard.json:9:53: `phase` in `aliases.wrong` cannot be `past`
+      hint: one of `warn`, `gone`
+    ");
+}
+
+#[test]
+fn c7_an_old_name_is_written_in_short_or_with_all_that_changed() {
+    let config = config(
+        r#"{ "aliasPhase": "gone", "aliases": {
+  "old": "s__new",
+  "create": { "to": "s__manage", "arguments": { "action": "${HOME}" }, "rename": { "id": "slug" }, "usage": "u", "phase": "warn" },
+} }"#,
+    );
+    let [old, create] = config.aliases.as_slice() else { panic!("there are two") };
+    assert_eq!((old.to.as_str(), old.phase, old.changes_arguments()), ("s__new", Phase::Gone, false));
+    // What is given to a tool is given as it is written.
+    assert_eq!(create.fixed["action"], "${HOME}");
+    assert_eq!(
+        (create.argument("id"), create.usage.as_deref(), create.phase),
+        ("slug", Some("u"), Phase::Warn)
+    );
+    assert_eq!(config.alias_phase, Phase::Gone);
 }

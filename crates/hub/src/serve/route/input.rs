@@ -114,7 +114,7 @@ impl Input {
 }
 
 /// Reads a member that is an object, or the text of one.
-fn object(fields: &Fields, key: &str) -> Fields {
+pub(in crate::serve) fn object(fields: &Fields, key: &str) -> Fields {
     match fields.get(key) {
         Some(given) if given.get().starts_with('"') => {
             fields.text(key).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
