@@ -74,7 +74,7 @@ fn c7_every_old_name_becomes_a_call_that_works() {
         let style = json!({ "action": "create", "name": "Soda", "image_path": "uploads/snow.webp" });
         shop.ok("manage_style_reference", style);
         shop.ok("create_task_file", json!({ "name": "Job", "tasks": ["One"] }));
-        let arguments = translated(&alias, old_arguments(&alias.old).as_object().unwrap());
+        let arguments = translated(alias, old_arguments(&alias.old).as_object().unwrap());
         shop.ok(&alias.new, Value::Object(arguments));
     }
     let names: BTreeSet<&str> = aliases.iter().map(|it| it.old.as_str()).collect();
