@@ -97,7 +97,7 @@ fn a_whole_file_is_read() {
     {"release": Skill { when: "cutting a release", instructions: "Tag first.", tools: ["git__tag"], place: None, is_shipped: false }}
     Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }] }
     Audit { enabled: true, values: true, file_bytes: 8388608, files: 4 }
-    Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false, result_bytes: 65536 }
+    Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], own: [SmartRoute, ActivateSkill, FindTools, CallTool], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false, result_bytes: 65536 }
     Store { folder: "/etc/yard/state" }
     ["/etc/yard/about", "/home/ana/tools.json"]
     "#);

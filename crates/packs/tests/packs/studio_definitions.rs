@@ -83,7 +83,7 @@ fn c9_the_set_of_tools_is_as_agreed() {
     manage_product changes ["domain:products"]
     list_products reads ["domain:products","core"]
     analyze_packaging reads ["domain:products","analysis"]
-    update_packaging_text changes ["domain:products"]
+    update_packaging_text adds ["domain:products"]
     manage_style_reference changes ["domain:style_references"]
     get_style_reference reads ["domain:style_references"]
     get_context reads ["domain:products","domain:style_references"]

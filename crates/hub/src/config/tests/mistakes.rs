@@ -78,7 +78,7 @@ fn every_mistake_in_a_server_is_reported_at_once() {
     toolyard.json:12:67: `a b` is not the name of a header
     toolyard.json:12:77: the header `d` has a line break or control character in it
     toolyard.json:13:26: `builtin` in server `time` cannot be `clock`
-      hint: one of `time`, `notes`
+      hint: one of `time`, `notes`, `desk`, `studio`, `home`, `entities`
     toolyard.json:14:65: `timeout` in server `idle` must be between 1000 and 86400000, not 60
       hint: the time a call may take, in milliseconds; `limits.callMs` can be shorter than a second
     toolyard.json:14:90: `pages` in `limits` of server `idle` must be between 1 and 100000, not -1
@@ -99,7 +99,7 @@ fn every_mistake_in_a_server_is_reported_at_once() {
     toolyard.json:18:72: `lazy` in server `number` must be true or false, not a string
     toolyard.json:19:42: `envFile` of server `file` cannot be read: No such file or directory (os error 2)
       hint: it is looked for at no.env
-    toolyard.json:20:43: `folder` is only for the built-in `notes`
+    toolyard.json:20:43: `folder` is only for built-in servers that keep something
     "#);
 }
 
@@ -342,6 +342,12 @@ fn i7_a_profile_puts_its_own_toolset_over_the_common_one() {
     insta::assert_debug_snapshot!(config.toolset_of(Some("small")), @r#"
     Toolset {
         core: [],
+        own: [
+            SmartRoute,
+            ActivateSkill,
+            FindTools,
+            CallTool,
+        ],
         tier: 1,
         caps: Caps {
             max_tools: 6,
