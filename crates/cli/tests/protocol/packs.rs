@@ -1,7 +1,13 @@
 //! The built-in workspaces as clients see them, with real effects in their stores.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Uri};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::client::Client;
 
@@ -281,4 +287,87 @@ async fn c4_a_batch_is_sent_one_by_one_and_reports_what_failed() {
     let refused =
         client.call("shop__manage_product", json!({"action": "create", "items": eleven})).await.unwrap();
     assert_eq!(refused["isError"], true, "{refused}");
+}
+
+/// A picture of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// A service for pictures and searches; returns its address, and what it was asked: paths, keys and bodies.
+async fn services() -> (String, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&asked);
+    let answer = move |uri: Uri, headers: HeaderMap, body: Bytes| {
+        let key = headers.get("authorization").and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+        kept.lock().push(format!("{uri} {key} {}", String::from_utf8_lossy(&body)));
+        let answer = match uri.path() {
+            "/search" => {
+                json!({"results": [{"title": "Figs", "url": "https://example.com/figs", "content": "Sweet."}]})
+            }
+            _ => json!({"data": [{"b64_json": PIXEL}]}),
+        };
+        async move { answer.to_string() }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, axum::Router::new().fallback(answer)).await });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn c9_the_six_steps_of_the_seed_run_with_the_few_tools_of_its_profile() {
+    let (address, asked) = services().await;
+    let yard = Yard::of(json!({"studio": {"builtin": "studio", "folder": "studio", "services": {
+        "images": format!("{address}/v1#painter"), "search": format!("{address}/search"), "apiKey": "sesame",
+    }}}))
+    .learnt()
+    .await;
+    let uploads = yard.path().join("studio/uploads");
+    std::fs::create_dir_all(&uploads).unwrap();
+    std::fs::write(uploads.join("jam.png"), STANDARD.decode(PIXEL).unwrap()).unwrap();
+    // 1. A fresh session.
+    let client = yard.stdio(&["--profile", "studio"]);
+    session(&client, "Visual Studio Code").await;
+    let call = async |tool: &str, arguments: Value| {
+        let answer = client.call(&format!("studio__{tool}"), arguments).await.unwrap();
+        assert_ne!(answer["isError"], true, "{answer}");
+        answer["structuredContent"].clone()
+    };
+    let activate = async |skill: &str| client.call("activate_skill", json!({"name": skill})).await.unwrap();
+    // 2. Load the brand.
+    activate("brand-identity").await;
+    call("manage_brand", json!({"action": "create", "name": "Orchard", "summary": "Jam"})).await;
+    assert_eq!(call("load_brand", json!({})).await["brands"][0]["slug"], "orchard");
+    // 3. Create a product with an image.
+    activate("product-management").await;
+    call("manage_product", json!({"action": "create", "name": "Fig jam"})).await;
+    call(
+        "manage_product",
+        json!({"action": "add_image", "slug": "fig-jam", "image_path": "uploads/jam.png"}),
+    )
+    .await;
+    // 4. Create a style reference.
+    activate("style-references").await;
+    let style = json!({"action": "create", "name": "Warm", "image_path": "uploads/jam.png"});
+    call("manage_style_reference", style).await;
+    // 5. Generate an image with both.
+    activate("image-composer").await;
+    let order =
+        json!({"prompt": "Jam on a table", "product_slug": "fig-jam", "style_reference_slug": "warm"});
+    let image = call("generate_image", order).await;
+    let path = image["path"].as_str().unwrap();
+    assert_eq!(
+        std::fs::read(yard.path().join("studio").join(path)).unwrap(),
+        STANDARD.decode(PIXEL).unwrap()
+    );
+    let request = asked.lock().last().unwrap().clone();
+    assert!(request.starts_with("/v1/images/edits Bearer sesame "), "{request}");
+    for part in ["painter", "Jam on a table", "image/png"] {
+        assert!(request.contains(part), "{request}");
+    }
+    // 6. All of it with at most 14 tools.
+    assert!(listed(&client).await.len() <= 14);
+    activate("research").await;
+    let found = call("web_search", json!({"query": "figs"})).await;
+    assert!(found.to_string().contains("https://example.com/figs"), "{found}");
 }
