@@ -18,6 +18,7 @@ use toolyard_hub::hub::{Hub, Supply};
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::routing::Wanted;
 use toolyard_hub::serve::Reception;
+use toolyard_hub::skills;
 
 use crate::bind::{self, Bound};
 use crate::host::{Ended, Event, Host, OpenCall};
@@ -147,7 +148,7 @@ impl Session {
         let activation =
             self.active.activate(&supply.stock(), skill).map_err(|unknown| unknown.to_string())?;
         if let Some(evicted) = &activation.evicted {
-            tracing::info!("the skill `{evicted}` was evicted to make room for `{skill}`");
+            skills::log_eviction(evicted, skill);
         }
         let instructions = supply.skills.get(skill).map_or("", |it| it.instructions.as_str());
         let known = |name: &&String| snapshot.catalog.get(name).is_some();

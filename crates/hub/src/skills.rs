@@ -134,16 +134,20 @@ pub fn prompt(skills: &Skills, most: usize) -> String {
     let cell = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
     let row = |(name, skill): (&String, &Skill)| {
         let name = cell(&serde_json::Value::from(name.as_str()).to_string());
-        format!("| {} | activate_skill {{\"name\": {name}}} |\n", cell(&skill.when))
+        format!("| {} | `activate_skill({name})` |\n", cell(&skill.when))
     };
     let rows: String = skills.iter().map(row).collect();
     format!(
-        "For some work there are skills: instructions with the tools they need. Activate one before you begin.\n\n\
-         | what the user wants | call |\n|---|---|\n{rows}\n\
-         1. Identify what the user wants.\n2. Call activate_skill to load the tools.\n3. Use the newly available \
-         tools to complete the task.\n\nAt most {most} skills are active at once; the oldest \
-         goes. They stay for the whole conversation."
+        "## Skill-Based Tools\n\nYou have access to specialized skills. To use domain-specific tools, first activate the \
+         skill:\n\n| User Intent | Activate Skill |\n|-------------|----------------|\n{rows}\n**Workflow:**\n\
+         1. Identify user intent\n2. Call `activate_skill(skill_name)` to load tools\n3. Use the newly-available tools to \
+         complete the task\n\nYou can have up to {most} skills active at once. Skills persist across turns."
     )
+}
+
+/// Logs that a skill went to make room for another one.
+pub fn log_eviction(evicted: &str, skill: &str) {
+    tracing::warn!("[SKILL] Evicted '{evicted}' to make room for '{skill}'");
 }
 
 fn parse(text: &str, file: &Path) -> Result<(String, Skill), Vec<Mistake>> {

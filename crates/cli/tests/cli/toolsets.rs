@@ -81,17 +81,20 @@ fn s8_skills_are_shown_with_what_is_wrong_with_them() {
     [exit 0]
     ");
     insta::assert_snapshot!(place.run(&["skills", "--prompt"]), @r#"
-    For some work there are skills: instructions with the tools they need. Activate one before you begin.
+    ## Skill-Based Tools
 
-    | what the user wants | call |
-    |---|---|
-    | reviewing the week | activate_skill {"name": "review"} |
+    You have access to specialized skills. To use domain-specific tools, first activate the skill:
 
-    1. Identify what the user wants.
-    2. Call activate_skill to load the tools.
-    3. Use the newly available tools to complete the task.
+    | User Intent | Activate Skill |
+    |-------------|----------------|
+    | reviewing the week | `activate_skill("review")` |
 
-    At most 3 skills are active at once; the oldest goes. They stay for the whole conversation.
+    **Workflow:**
+    1. Identify user intent
+    2. Call `activate_skill(skill_name)` to load tools
+    3. Use the newly-available tools to complete the task
+
+    You can have up to 3 skills active at once. Skills persist across turns.
     [exit 0]
     "#);
     place.write(

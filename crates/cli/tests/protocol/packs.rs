@@ -10,10 +10,11 @@ use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::client::Client;
+use testkit::wait_until;
 
 use crate::shelf::route;
 use crate::toolset::{listed, session};
-use crate::yard::{Yard, text};
+use crate::yard::{SOON, Yard, text};
 
 /// The tools that the seed's studio always has.
 const CORE: [&str; 5] = [
@@ -55,6 +56,19 @@ async fn s1_five_core_tools_and_three_skills_are_fourteen_tools_as_a_client_sees
     let now = listed(&client).await;
     assert!(!now.contains(&"studio__manage_product".to_owned()), "{now:?}");
     assert!(now.len() <= 14, "{now:?}");
+}
+
+#[tokio::test]
+async fn s3_an_eviction_is_logged_in_the_words_of_the_seed_without_being_asked_for() {
+    let yard = studio().await;
+    let served = yard.http(&[]);
+    let client = Client::http(&served.at("studio"), &[]);
+    session(&client, "Visual Studio Code").await;
+    for skill in ["product-management", "style-references", "task-files", "brand-identity"] {
+        client.call("activate_skill", json!({"name": skill})).await.unwrap();
+    }
+    let line = "[SKILL] Evicted 'product-management' to make room for 'brand-identity'";
+    wait_until(SOON, || served.stderr().contains(line)).await;
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ async fn heedful(client: &Client) {
     let hello = session(client, "Visual Studio Code").await;
     let instructions = hello["instructions"].as_str().unwrap();
     assert!(
-        instructions.contains("| painting chairs | activate_skill {\"name\": \"paint\"} |"),
+        instructions.contains("| painting chairs | `activate_skill(\"paint\")` |"),
         "{instructions}"
     );
     let first = listed(client).await;

@@ -94,7 +94,7 @@ async fn s4_skills_show_only_what_the_profile_and_the_policy_permit() {
             let hello = session(&client, "cursor").await;
             let instructions = hello["instructions"].as_str().unwrap();
             for skill in ["both", "burn", "rob", "talk"] {
-                let is_offered = instructions.contains(&format!("{{\"name\": \"{skill}\"}}"));
+                let is_offered = instructions.contains(&format!("activate_skill(\"{skill}\")"));
                 assert_eq!(is_offered, offered.contains(&skill), "{skill} at {profile}: {instructions}");
             }
             listed(&client).await;

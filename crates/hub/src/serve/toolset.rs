@@ -152,7 +152,7 @@ pub(crate) fn instructions(request: &Request) -> String {
         (false, true) => " What is not listed is reached with smart_route.",
         (false, false) => "",
     };
-    format!("These few tools stand for those of these servers: {servers}.{found}{session} {skills}")
+    format!("These few tools stand for those of these servers: {servers}.{found}{session}\n\n{skills}")
 }
 
 /// Calls a tool. One that is not active answers with how to activate it.
@@ -230,7 +230,7 @@ fn activate(
         Err(unknown) => return failed_call(&unknown.to_string()),
     };
     if let Some(evicted) = &activation.evicted {
-        tracing::info!("the skill `{evicted}` was evicted to make room for `{name}`");
+        skills::log_eviction(evicted, name);
     }
     announce(request, &before, &after.listed(&stock));
     let Some(skill) = supply.skills.get(name) else { return failed_call("the skill is gone") };

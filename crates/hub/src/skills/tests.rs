@@ -137,18 +137,21 @@ fn s7_the_prompt_that_says_when_to_activate_what_is_generated() {
         ("product-management".to_owned(), skill("Create | edit\nproducts")),
     ]);
     insta::assert_snapshot!(prompt(&skills, 3), @r#"
-    For some work there are skills: instructions with the tools they need. Activate one before you begin.
+    ## Skill-Based Tools
 
-    | what the user wants | call |
-    |---|---|
-    | Generate images | activate_skill {"name": "image-composer"} |
-    | Create / edit products | activate_skill {"name": "product-management"} |
+    You have access to specialized skills. To use domain-specific tools, first activate the skill:
 
-    1. Identify what the user wants.
-    2. Call activate_skill to load the tools.
-    3. Use the newly available tools to complete the task.
+    | User Intent | Activate Skill |
+    |-------------|----------------|
+    | Generate images | `activate_skill("image-composer")` |
+    | Create / edit products | `activate_skill("product-management")` |
 
-    At most 3 skills are active at once; the oldest goes. They stay for the whole conversation.
+    **Workflow:**
+    1. Identify user intent
+    2. Call `activate_skill(skill_name)` to load tools
+    3. Use the newly-available tools to complete the task
+
+    You can have up to 3 skills active at once. Skills persist across turns.
     "#);
     assert_eq!(prompt(&Skills::new(), 3), "");
     assert_eq!(fitting(&skills, "please create a product for me"), Some("product-management"));
@@ -187,5 +190,5 @@ fn s7_no_name_breaks_the_prompt() {
     };
     let told = prompt(&Skills::from([("a\"} |\n\n# b".to_owned(), skill)]), 3);
     let row = told.lines().find(|line| line.starts_with("| x"));
-    assert_eq!(row, Some(r##"| x | activate_skill {"name": "a\"} /\n\n# b"} |"##));
+    assert_eq!(row, Some(r##"| x | `activate_skill("a\"} /\n\n# b")` |"##));
 }
