@@ -251,7 +251,9 @@ async fn s2_a_skill_loads_its_tools_in_the_middle_of_a_turn() {
     assert!(!pleas[0].tools().contains(&"time__convert_time"));
     assert!(pleas[1].tools().contains(&"time__convert_time"));
     assert!(pleas[1].body.to_string().contains("Mind the zone."));
-    assert!(pleas[0].body["messages"][0].to_string().contains("Call `activate_skill(skill_name)` to load tools"));
+    assert!(
+        pleas[0].body["messages"][0].to_string().contains("Call `activate_skill(skill_name)` to load tools")
+    );
     assert!(heard.events.iter().any(|event| matches!(event, Event::Refreshed { .. })));
 }
 

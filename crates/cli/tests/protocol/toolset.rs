@@ -75,10 +75,7 @@ fn changes(client: &Client) -> usize {
 async fn heedful(client: &Client) {
     let hello = session(client, "Visual Studio Code").await;
     let instructions = hello["instructions"].as_str().unwrap();
-    assert!(
-        instructions.contains("| painting chairs | `activate_skill(\"paint\")` |"),
-        "{instructions}"
-    );
+    assert!(instructions.contains("| painting chairs | `activate_skill(\"paint\")` |"), "{instructions}");
     let first = listed(client).await;
     assert_eq!(first, [&OWN[..], &["shop__check_stop", "shop__list_chairs"]].concat());
     let unlisted = client.call("shop__paint_it", json!({})).await.unwrap();
