@@ -267,6 +267,14 @@ async fn what_the_hub_is_sure_of_runs_without_the_model_where_that_is_wanted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_removes_something_does_not_run_without_the_model() {
+    let desk = Desk::with(Dialect::OpenAi, [Saying::text("No.")], r#""agent": { "direct": true }"#).await;
+    let (ended, heard) = desk.say("remove the tag \"ideas\" from the note \"AI and local models\"").await;
+    assert_eq!(ended.expect("the model answers").text, "No.");
+    assert_eq!(heard.calls(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_hubs_own_tools_are_another_way() {
     let route = Saying::call("smart_route", json!({ "task": "what time is it in Tokyo?" }));
     let settings = r#""agent": { "tools": "route" }, "serve": { "surface": "route", "callers": "small" }"#;
