@@ -5,7 +5,6 @@
 mod entity; //   what a collection is, and the fields of its items
 mod declare; //  a declaration, read from JSON
 mod schema; //   fields as JSON Schema
-mod slug; //     a title becomes a name
 mod database; // items on the disk
 mod lookup; //   a name becomes an item
 mod value; //    what is sent becomes what is kept

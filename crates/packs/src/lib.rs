@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod fold; //      text made comparable: lower case, no accents
+mod slug; //      titles as names that can be typed
 mod reply; //     what a tool answers
 mod arguments; // arguments checked against a tool's own schema
 mod tool; //      one tool: its definition and the function behind it

@@ -164,7 +164,7 @@ async fn r7_what_a_server_asks_meanwhile_reaches_the_client() {
 }
 
 #[tokio::test]
-async fn r7_a_call_that_lacks_arguments_is_a_draft_with_its_signature() {
+async fn v3_a_call_that_lacks_arguments_is_a_draft_with_its_signature() {
     let yard = two().await;
     let client = session(&yard, json!({})).await;
     let result = whole(&client, json!({"task": "notes__search_notes"})).await;

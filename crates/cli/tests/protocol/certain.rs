@@ -83,7 +83,7 @@ async fn r9_a_write_runs_with_values_that_are_quoted_named_or_have_a_form_of_the
 }
 
 #[tokio::test]
-async fn r9_values_under_names_of_the_caller_reach_the_tool_under_its_own() {
+async fn v1_values_under_names_of_the_caller_reach_the_tool_under_its_own() {
     let (_yard, client, folder) = yard().await;
     let values = json!({"repository": "web", "issue number": "41"});
     let answer = route(&client, json!({"task": "Close an issue on GitHub", "values": values})).await;
@@ -101,7 +101,7 @@ async fn r9_values_under_names_of_the_caller_reach_the_tool_under_its_own() {
 }
 
 #[tokio::test]
-async fn r9_a_value_that_has_no_place_is_named_in_a_draft_and_nothing_runs() {
+async fn v2_a_value_that_has_no_place_is_named_in_a_draft_and_nothing_runs() {
     let (_yard, client, folder) = yard().await;
     let values = json!({"repository": "web", "issue number": "41", "reaction": "thumbs up"});
     let answer = route(&client, json!({"task": "Close an issue on GitHub", "values": values})).await;

@@ -149,7 +149,7 @@ async fn c3_read_only_refuses_a_read_that_is_told_to_write() {
 }
 
 #[tokio::test]
-async fn c3_a_text_that_replaces_another_is_confirmed_first() {
+async fn v5_c3_a_text_that_replaces_another_is_confirmed_first() {
     let folder = tempfile::tempdir().unwrap();
     let tools = [tool("write_file", "Writes a file", &["path", "content"])];
     let path = folder.path().to_owned();

@@ -137,7 +137,7 @@ struct FromWords {
 }
 
 #[tokio::test]
-async fn r19_everyday_requests_from_words_alone_run_or_are_drafted_and_nothing_is_silently_wrong() {
+async fn r19a_everyday_requests_from_words_alone_run_or_are_drafted_and_nothing_is_silently_wrong() {
     let desk = Desk::new().await;
     let client = desk.modern();
     understood(&client).await;

@@ -272,7 +272,7 @@ async fn r9_a_tool_that_takes_one_value_is_called_for_each_that_is_listed() {
 }
 
 #[tokio::test]
-async fn r7_a_task_that_nothing_fits_is_declined() {
+async fn v6_a_task_that_nothing_fits_is_declined() {
     let yard = Yard::of(json!({"time": {"builtin": "time"}})).learnt().await;
     let client = session(&yard).await;
     let result = whole(&client, json!({"task": "zxqv plonk brabble"})).await;

@@ -46,7 +46,7 @@ fn r9_steps_are_ranked_alone_and_together_and_become_a_plan() {
 }
 
 #[test]
-fn r9_what_one_call_leaves_undone_is_named() {
+fn v4_what_one_call_leaves_undone_is_named() {
     // The first part is what the call does; the second is another tool's.
     let catalog = desk();
     let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));

@@ -14,7 +14,8 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::{Map, Value};
 
-use super::{Error, slug};
+use super::Error;
+use crate::slug;
 
 /// The version of the tables that this program writes.
 pub(super) const VERSION: i64 = 1;

@@ -9,9 +9,8 @@ use serde_json::Value;
 use super::{
     database::{self, Extent, Kept},
     entity::Entity,
-    slug::slug,
 };
-use crate::{fold::fold, reply::shown};
+use crate::{fold::fold, reply::shown, slug::slug};
 
 /// A message names this many candidates.
 const MOST_NAMED: usize = 5;

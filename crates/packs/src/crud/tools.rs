@@ -7,11 +7,11 @@ use super::{
     entity::{Entity, FieldKind, Presence},
     read::{self, USUAL_LIMIT},
     schema::{self, FieldTest, filters},
-    slug::slug,
     write::{self, MOST_CREATED},
 };
 use crate::{
     reply::Outcome,
+    slug::slug,
     tool::{Effect, Spec, Tool, record},
 };
 

@@ -13,12 +13,12 @@ use super::{
     item::{self, Length},
     lookup::{self, Found, Naming},
     schema,
-    slug::slug,
     value::{Fields, Reader},
 };
 use crate::{
     arguments::{problems, refused},
     reply::{Answer, Outcome, Refusal, shown},
+    slug::slug,
     time::iso,
 };
 

@@ -41,7 +41,7 @@ const fn action(name: &'static str) -> Option<(&'static str, &'static str)> {
 const PRODUCT: &[(&str, &str)] = &[("product_slug", "slug"), ("text", "value")];
 const STYLE: &[(&str, &str)] =
     &[("style_ref_slug", "slug"), ("style_reference_slug", "slug"), ("images", "image_paths")];
-const TODO: &[(&str, &str)] = &[
+const TODO_LIST: &[(&str, &str)] = &[
     ("title", "name"),
     ("items", "tasks"),
     ("list_id", "slug"),
@@ -134,10 +134,10 @@ const ROWS: [Row; 23] = [
         action("delete"),
         STYLE,
     ),
-    row("create_todo_list", r#"create_task_file(name="...", tasks=[...])"#, None, TODO),
-    row("update_todo_item", r#"update_task(slug="...", task=1, status="done")"#, None, TODO),
-    row("add_todo_output", r#"update_task(slug="...", task=1, output="...")"#, None, TODO),
-    row("complete_todo_list", r#"complete_task_file(slug="...")"#, None, TODO),
+    row("create_todo_list", r#"create_task_file(name="...", tasks=[...])"#, None, TODO_LIST),
+    row("update_todo_item", r#"update_task(slug="...", task=1, status="done")"#, None, TODO_LIST),
+    row("add_todo_output", r#"update_task(slug="...", task=1, output="...")"#, None, TODO_LIST),
+    row("complete_todo_list", r#"complete_task_file(slug="...")"#, None, TODO_LIST),
     row("fetch_context_cached", r#"get_context(entity_type="product", slug="...")"#, None, CONTEXT),
     row(
         "get_cached_product_context",

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     fold,
     reply::{Refusal, shown},
+    slug,
 };
 
 /// A kind of thing that has slugs.
@@ -53,33 +54,12 @@ impl Entity {
 
 /// Makes a slug from words: `Crème Brûlée №2` becomes `creme-brulee-2`.
 pub(super) fn from_words(words: &str) -> String {
-    const LONGEST: usize = 60;
-    let folded = fold::fold(words);
-    let mut slug = String::new();
-    for word in fold::words(&folded) {
-        let parting = usize::from(!slug.is_empty());
-        if LONGEST < slug.len() + parting + word.len() && !slug.is_empty() {
-            break;
-        }
-        if 0 < parting {
-            slug.push('-');
-        }
-        slug.push_str(word);
-    }
-    slug.truncate(slug.floor_char_boundary(LONGEST));
-    if slug.is_empty() { "item".to_owned() } else { slug }
+    Some(slug::slug(words)).filter(|slug| !slug.is_empty()).unwrap_or_else(|| "item".to_owned())
 }
 
 /// Finds a slug that is free, with a number behind it if it has to be.
 pub(super) fn free(connection: &Connection, entity: Entity, name: &str) -> Result<String, Refusal> {
-    let base = from_words(name);
-    for number in 1.. {
-        let slug = if number == 1 { base.clone() } else { format!("{base}-{number}") };
-        if !exists(connection, entity, &slug)? {
-            return Ok(slug);
-        }
-    }
-    Err(Refusal::new(format!("there is no slug left for `{}`: choose another name", shown(name))))
+    slug::free(&from_words(name), |slug| exists(connection, entity, slug))
 }
 
 /// Refuses a name that something of this kind has already, whatever its capitals and accents.

@@ -32,7 +32,7 @@ fn issue() -> Form {
 }
 
 #[test]
-fn r9_values_under_other_names_find_their_fields() {
+fn v1_values_under_other_names_find_their_fields() {
     let values =
         json!({"repository": "acme/hub", "issue number": "#41", "state": "Closed", "labels": "bug, urgent"});
     assert_eq!(

@@ -10,7 +10,7 @@ use crate::fold::fold;
 const LONGEST: usize = 60;
 
 /// Makes a slug of a text; empty when the text has no letter and no digit.
-pub(super) fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let folded = fold(text);
     let mut words: Vec<String> = vec![String::new()];
     for letter in folded.chars() {
@@ -39,7 +39,7 @@ pub(super) fn slug(text: &str) -> String {
 }
 
 /// Finds the first of `base`, `base-2`, `base-3` … that is free.
-pub(super) fn free<E>(base: &str, mut is_taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
+pub(crate) fn free<E>(base: &str, mut is_taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
     let mut slug = base.to_owned();
     let mut number = 1_u64;
     while is_taken(&slug)? {
