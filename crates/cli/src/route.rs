@@ -108,6 +108,8 @@ struct Way<'a> {
     arguments: Map<String, Value>,
     /// The arguments that words became.
     sources: Vec<Argument>,
+    /// The names of those that are not certain enough to be sent without a question.
+    guessed: Vec<String>,
     /// What the words leave open.
     missing: Vec<Missing>,
     /// The named values that have no place.
@@ -146,6 +148,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             tool: None,
             arguments: Map::new(),
             sources: Vec::new(),
+            guessed: Vec::new(),
             missing: Vec::new(),
             unused: Vec::new(),
             not_done: Vec::new(),
@@ -247,19 +250,29 @@ impl Way<'_> {
         let Draft { position, settled, not_done, .. } = draft;
         self.not_done = not_done;
         self.tool = Some(position);
+        self.guessed = settled.guesses.iter().map(|it| it.name.clone()).collect();
         self.sources = settled.found;
+        self.sources.extend(settled.guesses);
         self.missing = settled.missing;
         self.unused = settled.unused;
         for argument in &self.sources {
             self.arguments.insert(argument.name.clone(), argument.value.clone());
         }
         let missing: Vec<String> = self.needed().into_iter().map(arguments::described).collect();
-        self.open = match missing.is_empty() {
-            false => Open::Missing(missing),
-            true if self.is_asked_about() && !self.asked.yes => Open::Consent,
-            true if !is_sure && !self.asked.yes => Open::Unsure,
-            true => Open::Nothing,
-        };
+        self.open = if missing.is_empty() { self.unconfirmed(is_sure) } else { Open::Missing(missing) };
+    }
+
+    /// Returns what a person has to agree to before a call runs that has all it needs.
+    fn unconfirmed(&self, is_sure: bool) -> Open {
+        if self.asked.yes {
+            Open::Nothing
+        } else if self.is_asked_about() {
+            Open::Consent
+        } else if is_sure {
+            Open::Nothing
+        } else {
+            Open::Unsure
+        }
     }
 
     /// Returns what is still needed.
@@ -309,7 +322,7 @@ impl Way<'_> {
             for (key, value) in filled {
                 self.arguments.entry(key).or_insert(value);
             }
-            self.open = if self.is_asked_about() && !self.asked.yes { Open::Consent } else { Open::Nothing };
+            self.open = self.unconfirmed(self.guessed.is_empty());
         }
         if let (Open::Consent | Open::Unsure, Some(tool)) = (&self.open, self.tool())
             && person.agrees(tool, &self.arguments, matches!(self.open, Open::Consent))?
@@ -399,7 +412,8 @@ impl Way<'_> {
             (Open::Missing(missing), Some(tool)) => {
                 let more: Vec<String> =
                     self.needed().iter().map(|it| format!(" --arg {}=…", it.name)).collect();
-                output::text(&format!("{} ({sure}) needs {}.", tool.id, missing.join(", ")))?;
+                let call = said(tool, &self.arguments);
+                output::text(&format!("{call} ({sure}) needs {}.", missing.join(", ")))?;
                 self.hint(&format!("say the same again with{}", more.concat()))
             }
             (Open::Consent, Some(tool)) => {
@@ -465,6 +479,7 @@ impl Way<'_> {
             "tool": self.tool().map(|tool| tool.id.as_str()),
             "arguments": self.arguments,
             "missing": missing,
+            "unsure": self.guessed,
             "unused": self.unused,
             "notDone": self.not_done,
             "question": question,

@@ -155,7 +155,7 @@ async fn d5_the_conversation_of_the_seed_changes_the_store() {
         assert!(now.contains(&format!("desk__{tool}")), "{now:?}");
     }
     let made = client
-        .call("desk__create_tasks", json!({"items": [{"title": "Buy groceries", "due": "tomorrow"}]}))
+        .call("desk__create_tasks", json!({"title": "Buy groceries", "due": "tomorrow"}))
         .await
         .unwrap();
     assert_eq!(made["structuredContent"]["success_count"], 1, "{made}");
@@ -168,6 +168,20 @@ async fn d5_the_conversation_of_the_seed_changes_the_store() {
     // It can be taken back.
     client.call("desk__update_task", json!({"slug": "buy-groceries", "deleted": false})).await.unwrap();
     assert_eq!(tasks(&client).await[0]["slug"], "buy-groceries");
+}
+
+#[tokio::test]
+async fn d5_a_persons_own_words_become_a_draft_that_one_more_call_runs() {
+    let yard = desk().await;
+    let client = yard.stdio(&[]);
+    session(&client, "cursor").await;
+    let draft = route(&client, json!({"task": "Create a task called buy groceries"})).await;
+    assert_eq!(draft["draft"]["values"], json!({"title": "buy groceries"}), "{draft}");
+    assert_eq!(draft["draft"]["missing"], json!([]), "{draft}");
+    let made = route(&client, json!({"task": "run it", "context": {"session": draft["session"]}})).await;
+    assert_eq!(made["executedTools"], json!(["desk__create_tasks"]), "{made}");
+    let seen = yard.session(json!({})).await;
+    assert_eq!(tasks(&seen).await[0]["title"], "buy groceries", "{made}");
 }
 
 #[tokio::test]
@@ -224,10 +238,8 @@ async fn c1_a_declared_entity_has_four_tools_and_a_domain() {
     let client = yard.session(json!({})).await;
     let tools = ["query_plants", "get_plant", "create_plants", "update_plant"];
     assert_eq!(listed(&client).await, tools.map(|tool| format!("garden__{tool}")));
-    let made = client
-        .call("garden__create_plants", json!({"items": [{"name": "Fig", "planted": "2026-04-01"}]}))
-        .await
-        .unwrap();
+    let made =
+        client.call("garden__create_plants", json!({"name": "Fig", "planted": "2026-04-01"})).await.unwrap();
     assert_eq!(made["structuredContent"]["success_count"], 1, "{made}");
     let domains = yard.command(&["domains", "--json"]).output().unwrap();
     assert!(String::from_utf8_lossy(&domains.stdout).contains("plants"));

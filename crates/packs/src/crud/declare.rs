@@ -35,12 +35,13 @@ const REQUEST_KEYS: [&str; 4] = ["query", "get", "create", "update"];
 const TYPES: [&str; 9] =
     ["text", "integer", "number", "boolean", "date", "datetime", "enum", "texts", "reference"];
 /// Names that the tools use themselves, or that the hub adds.
-const RESERVED: [&str; 13] = [
+const RESERVED: [&str; 14] = [
     "slug",
     "created",
     "changed",
     "deleted",
     "items",
+    "more",
     "search",
     "sort",
     "offset",

@@ -7,7 +7,7 @@ use super::{
     entity::{Entity, FieldKind, Presence},
     read::{self, USUAL_LIMIT},
     schema::{self, FieldTest, filters},
-    write::{self, MOST_CREATED},
+    write::{self, MORE, MOST_MORE},
 };
 use crate::{
     reply::Outcome,
@@ -146,38 +146,36 @@ fn create(entity: &Entity) -> Spec {
     let said = quotes(&entity.requests.create);
     let elsewhere = elsewhere(entity, "create");
     let (about, dates) = (&entity.description, dates(entity));
-    let example = json!([example_item(entity)]);
+    let example = example_item(entity);
+    let form = schema::new_item(entity);
+    let required = form["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let required = required.map(str::to_owned).collect();
+    let mut properties = form["properties"].clone();
+    properties[MORE] = json!({
+        "type": "array",
+        "description": format!("Further {many} to create in the same call, each with fields of its own."),
+        "items": form,
+        "maxItems": MOST_MORE,
+        "examples": [[example]],
+    });
     Spec {
         name: format!("create_{plural}").into(),
         title: format!("Create {many}").into(),
         description: format!(
             "Creates one or several {many}: {about}. Use when the user wants to add or write down {many}{said}. Does \
-             not change what exists (use update_{singular}){elsewhere}. Args: items, 1 to {MOST_CREATED} objects with \
-             {fields}.{dates} Returns created (with the slug of each {one}), failed, total, success_count: a mistake in \
-             one does not stop the others. Example: {}.",
-            json!({ "items": example })
+             not change what exists (use update_{singular}){elsewhere}. Args: {fields}; {MORE}, up to {MOST_MORE} further \
+             objects with the same.{dates} Returns created (with the slug of each {one}), failed, total, success_count: a mistake in \
+             one does not stop the others. Example: {example}."
         )
         .into(),
         effect: Effect::Adds,
-        input: (
-            json!({
-                "items": {
-                    "type": "array",
-                    "description": format!("The {many} to create."),
-                    "items": schema::new_item(entity),
-                    "minItems": 1,
-                    "maxItems": MOST_CREATED,
-                    "examples": [example],
-                },
-            }),
-            vec!["items".to_owned()],
-        ),
+        input: (properties, required),
         output: json!({
             "created": { "type": "array", "items": schema::shown_item(entity) },
             "failed": {
                 "type": "array",
                 "items": record(&json!({
-                    "index": { "type": "integer", "description": "Its place in `items`, from 0." },
+                    "index": { "type": "integer", "description": "Its place among all that were sent, from 0." },
                     "item": { "type": "string", "description": "What was sent." },
                     "problems": { "type": "array", "items": { "type": "string" } },
                 })),

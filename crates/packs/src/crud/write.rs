@@ -22,8 +22,11 @@ use crate::{
     time::iso,
 };
 
-/// One call creates at most this many items.
-pub(super) const MOST_CREATED: usize = 10;
+/// One call creates one item, and at most this many more.
+pub(super) const MOST_MORE: usize = 9;
+/// The argument with the further items. The first one's fields are arguments themselves: nearly all calls
+/// create one item, and language models write plain fields better than a list of objects.
+pub(super) const MORE: &str = "more";
 
 /// Creates items; one that cannot be created does not stop the others.
 pub(super) fn create(
@@ -32,16 +35,21 @@ pub(super) fn create(
     definition: &Value,
     given: &Map<String, Value>,
 ) -> Outcome {
-    let wrong = problems(&definition["inputSchema"], given);
-    let Some(items) = given.get("items").and_then(Value::as_array).filter(|_| wrong.is_empty()) else {
+    let mut first = given.clone();
+    let more: Map<String, Value> = first.shift_remove_entry(MORE).into_iter().collect();
+    let wrong = problems(&json!({ "properties": definition["inputSchema"]["properties"] }), &more);
+    if !wrong.is_empty() {
         return Err(refused(definition, wrong).into());
-    };
+    }
+    let further = more.get(MORE).and_then(Value::as_array);
+    let items: Vec<&Map<String, Value>> =
+        [&first].into_iter().chain(further.into_iter().flatten().filter_map(Value::as_object)).collect();
     let now = records.clock.now();
     let form = schema::new_item(entity);
     let batch = records.database.write(|connection| {
         let reader = Reader { entities: &records.entities, connection, now: &now };
         let mut batch = Batch::default();
-        for (index, sent) in items.iter().filter_map(Value::as_object).enumerate() {
+        for (index, sent) in items.iter().enumerate() {
             let mut fields = reader.fields(entity, sent)?;
             fields.problems.splice(0..0, problems(&form, sent));
             if fields.problems.is_empty() {
@@ -133,7 +141,8 @@ impl Batch {
     }
 
     fn fail(&mut self, index: usize, sent: &Map<String, Value>, problems: &[String]) {
-        self.reasons.push(format!("items[{index}]: {}", problems.join(". ")));
+        let place = index.checked_sub(1).map(|at| format!("{MORE}[{at}]: ")).unwrap_or_default();
+        self.reasons.push(format!("{place}{}", problems.join(". ")));
         let sent = shown(&Value::Object(sent.clone()).to_string());
         self.failed.push(json!({ "index": index, "item": sent, "problems": problems }));
     }

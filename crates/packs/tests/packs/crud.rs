@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolyard_packs::{Entity, Kind, Pack, crud};
 
-use crate::shelf::{Shelf, call, declared};
+use crate::shelf::{Shelf, call, declared, sent};
 
 #[test]
 fn d1_a_declaration_alone_makes_a_server() {
@@ -25,7 +25,7 @@ fn d1_a_declaration_alone_makes_a_server() {
         ]
     );
     assert_eq!(tools[0]["_meta"]["tags"], json!(["domain:recipes", "query", "list"]));
-    insta::assert_snapshot!(tools[2]["description"].as_str().unwrap(), @r#"Creates one or several recipes: dishes to cook. Use when the user wants to add or write down recipes: "keep this recipe". Does not change what exists (use update_recipe); not for what is weighed (use create_samples). Args: items, 1 to 10 objects with title (required), minutes, vegetarian, course, cost, cooked, dinner, tags, like. Times may be words: "next friday 17:00", "in 3 hours". Returns created (with the slug of each recipe), failed, total, success_count: a mistake in one does not stop the others. Example: {"items":[{"title":"Minestrone","cooked":"2026-11-20"}]}."#);
+    insta::assert_snapshot!(tools[2]["description"].as_str().unwrap(), @r#"Creates one or several recipes: dishes to cook. Use when the user wants to add or write down recipes: "keep this recipe". Does not change what exists (use update_recipe); not for what is weighed (use create_samples). Args: title (required), minutes, vegetarian, course, cost, cooked, dinner, tags, like; more, up to 9 further objects with the same. Times may be words: "next friday 17:00", "in 3 hours". Returns created (with the slug of each recipe), failed, total, success_count: a mistake in one does not stop the others. Example: {"title":"Minestrone","cooked":"2026-11-20"}."#);
     insta::assert_snapshot!(tools[3]["inputSchema"].to_string(), @r#"{"type":"object","properties":{"slug":{"type":"string","description":"Which recipe: its slug, or its `title`.","minLength":1,"maxLength":300,"examples":["minestrone"]},"title":{"type":"string","maxLength":20000,"minLength":1,"description":"Title.","examples":["Minestrone"]},"minutes":{"type":["integer","null"],"minimum":1,"maximum":600,"description":"Minutes.","examples":[1]},"vegetarian":{"type":["boolean","null"],"description":"Vegetarian.","examples":[true]},"course":{"type":["string","null"],"enum":["starter","main","dessert",null],"description":"Course."},"cost":{"type":["number","null"],"description":"Cost.","examples":[1.5]},"cooked":{"type":["string","null"],"minLength":1,"maxLength":200,"description":"Cooked.","examples":["2026-11-20","tomorrow","next friday","in 3 days"]},"dinner":{"type":["string","null"],"minLength":1,"maxLength":200,"description":"Dinner.","examples":["tomorrow 9am","next friday 17:00","2026-11-20T17:00"]},"tags":{"type":["array","null"],"items":{"type":"string","minLength":1,"maxLength":200},"maxItems":50,"description":"Tags.","examples":[["home"]]},"like":{"type":["string","null"],"minLength":1,"maxLength":200,"description":"Like.","examples":["one-of-recipes"]},"deleted":{"type":"boolean","description":"true deletes, false restores.","examples":[true,false]}},"required":["slug"],"additionalProperties":false}"#);
     shelf.create("create_recipes", &json!([{ "title": "Minestrone", "minutes": 45.0, "cost": 4 }]));
     let item = &shelf.data("get_recipe", &json!({ "slug": "minestrone" }))["item"];
@@ -37,7 +37,7 @@ fn d1_a_declaration_alone_makes_a_server() {
 fn d1_items_without_a_title_are_numbered() {
     let shelf = Shelf::declared(&recipes());
     let items = json!([{ "weight": 1.5 }, { "weight": 2.5 }, { "weight": -1 }]);
-    let data = shelf.data("create_samples", &json!({ "items": items }));
+    let data = shelf.data("create_samples", &sent(&items));
     assert_eq!(crate::shelf::slugs(&data["created"]), ["sample-1", "sample-2"]);
     assert_eq!(
         data["failed"][0]["problems"],
@@ -56,9 +56,8 @@ fn d1_items_without_a_title_are_numbered() {
 #[test]
 fn d1_a_time_without_an_hour_is_refused_where_none_is_declared() {
     let shelf = Shelf::declared(&recipes());
-    let refusal =
-        shelf.refusal("create_recipes", &json!({ "items": [{ "title": "Stew", "dinner": "tomorrow" }] }));
-    insta::assert_snapshot!(refusal, @"no recipe was created. items[0]: `dinner` is `tomorrow`, which names no time of day: send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`");
+    let refusal = shelf.refusal("create_recipes", &json!({ "title": "Stew", "dinner": "tomorrow" }));
+    insta::assert_snapshot!(refusal, @"no recipe was created. `dinner` is `tomorrow`, which names no time of day: send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`");
 }
 
 #[test]
@@ -134,11 +133,7 @@ fn d1_entities_that_do_not_fit_together_are_not_opened() {
 fn d1_a_changed_declaration_keeps_what_was_written() {
     let folder = tempfile::TempDir::new().unwrap();
     let before = declared(folder.path(), &recipes());
-    call(
-        &before,
-        "create_recipes",
-        &json!({ "items": [{ "title": "Minestrone", "course": "starter", "minutes": 45 }] }),
-    );
+    call(&before, "create_recipes", &json!({ "title": "Minestrone", "course": "starter", "minutes": 45 }));
     drop(before);
     let mut changed = recipes();
     let fields = changed[0]["fields"].as_array_mut().unwrap();
@@ -221,7 +216,7 @@ fn calls() -> impl Strategy<Value = Vec<(String, Map<String, Value>)>> {
         let arguments: Vec<_> = properties
             .into_iter()
             .map(|(name, schema)| {
-                let weight = if name == "slug" || name == "items" { 0.95 } else { 0.2 };
+                let weight = if name == "slug" || name == "title" || name == "more" { 0.95 } else { 0.2 };
                 (Just(name), prop::option::weighted(weight, fitting(&schema)))
             })
             .collect();

@@ -23,7 +23,7 @@ fn d1_a_desk_that_is_opened_again_has_everything() {
     let folder = TempDir::new().unwrap();
     let inside = folder.path().join("deep/inside");
     let first = desk(&inside);
-    call(&first, "create_tasks", &json!({ "items": [{ "title": "Paint", "due": "tomorrow" }] }));
+    call(&first, "create_tasks", &json!({ "title": "Paint", "due": "tomorrow" }));
     call(&first, "update_task", &json!({ "slug": "paint", "status": "doing" }));
     let before = call(&first, "get_task", &json!({ "slug": "paint", "history": true }));
     drop(first);
@@ -35,7 +35,7 @@ fn d1_writers_at_once_never_take_the_same_slug() {
     let folder = TempDir::new().unwrap();
     let create = || {
         let pack = desk(folder.path());
-        let items = json!({ "items": [{ "title": "Same" }, { "title": "Same" }] });
+        let items = json!({ "title": "Same", "more": [{ "title": "Same" }] });
         let made: Vec<String> = (0..10)
             .flat_map(|_| slugs(&call(&pack, "create_tasks", &items)["structuredContent"]["created"]))
             .collect();
@@ -56,7 +56,7 @@ fn d1_writers_at_once_never_take_the_same_slug() {
 fn d1_writers_of_different_fields_do_not_undo_each_other() {
     let folder = TempDir::new().unwrap();
     let pack = desk(folder.path());
-    call(&pack, "create_goals", &json!({ "items": [{ "title": "Run" }] }));
+    call(&pack, "create_goals", &json!({ "title": "Run" }));
     let path = folder.path();
     thread::scope(|scope| {
         for field in ["why", "progress"] {
@@ -103,7 +103,7 @@ fn writes_until_it_is_killed() {
     let folder = std::env::var_os(FOLDER).unwrap();
     let pack = desk(Path::new(&folder));
     loop {
-        let made = call(&pack, "create_tasks", &json!({ "items": [{ "title": "Same" }] }));
+        let made = call(&pack, "create_tasks", &json!({ "title": "Same" }));
         let slug = made["structuredContent"]["created"][0]["slug"].as_str().unwrap().to_owned();
         // Whoever reads has gone when this fails.
         if writeln!(std::io::stdout(), "\nmade {slug}").is_err() {
@@ -128,7 +128,7 @@ fn d1_a_database_with_a_broken_page_is_an_error_and_is_left_as_it_is() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("desk.db");
     let pack = desk(folder.path());
-    let items = json!({ "items": [{ "title": "Long", "notes": "x".repeat(15_000) }] });
+    let items = json!({ "title": "Long", "notes": "x".repeat(15_000) });
     for _ in 0..5 {
         call(&pack, "create_tasks", &items);
     }
@@ -176,7 +176,7 @@ fn d1_nobody_else_can_read_the_files() {
     let folder = TempDir::new().unwrap();
     let inside = folder.path().join("desk");
     let pack = desk(&inside);
-    call(&pack, "create_tasks", &json!({ "items": [{ "title": "Secret" }] }));
+    call(&pack, "create_tasks", &json!({ "title": "Secret" }));
     assert_eq!(fs::metadata(&inside).unwrap().permissions().mode() & 0o777, 0o700);
     let mut names = Vec::new();
     for entry in fs::read_dir(&inside).unwrap() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::shelf::{Shelf, slugs};
+use crate::shelf::{Shelf, sent, slugs};
 
 #[test]
 fn d1_the_desk_has_four_tools_for_each_of_five_domains() {
@@ -202,13 +202,13 @@ fn d1_the_conversations_of_the_other_domains_work() {
     let desk = Shelf::desk();
     // "Create a task for my fitness goal"
     desk.create("create_goals", &json!([{ "title": "Fitness", "why": "Stairs", "target": "in 6 months" }]));
-    let data = desk.data("create_tasks", &json!({ "items": [{ "title": "Join a gym", "goal": "fitness" }] }));
+    let data = desk.data("create_tasks", &json!({ "title": "Join a gym", "goal": "fitness" }));
     assert_eq!(data["created"][0]["goal"], "fitness");
     assert_eq!(desk.found("query_tasks", &json!({ "goal": "Fitness" })), ["join-a-gym"]);
     desk.data("update_goal", &json!({ "slug": "fitness", "progress": 40 }));
     assert_eq!(desk.found("query_goals", &json!({ "progress_min": 40, "progress_max": 40 })), ["fitness"]);
     // "Add a reminder for tomorrow"
-    let data = desk.data("create_reminders", &json!({ "items": [{ "text": "Stretch", "at": "tomorrow" }] }));
+    let data = desk.data("create_reminders", &json!({ "text": "Stretch", "at": "tomorrow" }));
     assert_eq!(data["created"][0]["at"], "2026-03-02T09:00:00+01:00");
     assert_eq!(
         data["remarks"],
@@ -238,12 +238,12 @@ fn d1_a_task_can_serve_only_a_goal_that_is_there() {
     desk.data("update_goal", &json!({ "slug": "learn-spanish", "deleted": true }));
     let refusals: Vec<String> = ["Get fitt", "Learn Spanish", "World peace"]
         .iter()
-        .map(|goal| desk.refusal("create_tasks", &json!({ "items": [{ "title": "Run", "goal": goal }] })))
+        .map(|goal| desk.refusal("create_tasks", &json!({ "title": "Run", "goal": goal })))
         .collect();
     insta::assert_snapshot!(refusals.join("\n"), @"
-    no task was created. items[0]: `goal`: there is no goal `Get fitt`: did you mean `get-fit` (Get fit)? Send its slug; query_goals finds what there is
-    no task was created. items[0]: `goal` is `Learn Spanish`, which is deleted: restore it with `deleted: false`, or send another
-    no task was created. items[0]: `goal`: there is no goal `World peace`; query_goals finds what there is
+    no task was created. `goal`: there is no goal `Get fitt`: did you mean `get-fit` (Get fit)? Send its slug; query_goals finds what there is
+    no task was created. `goal` is `Learn Spanish`, which is deleted: restore it with `deleted: false`, or send another
+    no task was created. `goal`: there is no goal `World peace`; query_goals finds what there is
     ");
 }
 
@@ -253,7 +253,7 @@ fn c4_a_batch_reports_what_failed_and_keeps_the_rest() {
     let mut items: Vec<Value> = (0..8).map(|number| json!({ "title": format!("Task {number}") })).collect();
     items.insert(2, json!({ "titel": "Oops", "status": "finished", "due": "someday" }));
     items.insert(5, json!({ "title": "  ", "priority": 3 }));
-    let data = desk.data("create_tasks", &json!({ "items": items }));
+    let data = desk.data("create_tasks", &sent(&json!(items)));
     assert_eq!(
         slugs(&data["created"]),
         ["task-0", "task-1", "task-2", "task-3", "task-4", "task-5", "task-6", "task-7"]
@@ -290,14 +290,16 @@ fn c4_ten_items_are_created_and_eleven_are_refused() {
     let items =
         |count: usize| -> Value { (0..count).map(|at| json!({ "title": format!("T {at}") })).collect() };
     assert_eq!(desk.create("create_tasks", &items(10)).len(), 10);
-    let refusals = [items(11), json!([]), json!(["T"]), json!("T"), json!([{ "notes": "no title" }])]
-        .map(|items| desk.refusal("create_tasks", &json!({ "items": items })));
+    let mut calls = vec![sent(&items(11)), json!({ "notes": "no title" })];
+    calls.push(json!({ "notes": "no title", "more": [{ "title": "T", "due": "someday" }] }));
+    calls.extend([json!(["T"]), json!("T")].map(|more| json!({ "title": "T", "more": more })));
+    let refusals: Vec<String> = calls.iter().map(|call| desk.refusal("create_tasks", call)).collect();
     insta::assert_snapshot!(refusals.join("\n"), @r#"
-    `create_tasks` was not run. `items` has 11 items, over 10: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `items`
-    `create_tasks` was not run. `items` has 0 items, under 1: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `items`
-    `create_tasks` was not run. `items` has an item that is a string and not an object: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `items`
-    `create_tasks` was not run. `items` is a string and not a list: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `items`
-    no task was created. items[0]: `title` is missing: send a string, for example "Buy groceries"
+    `create_tasks` was not run. `more` has 10 items, over 9: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `title`, `notes`, `status`, `priority`, `due`, `goal`, `tags`, `more`
+    no task was created. `title` is missing: send a string, for example "Buy groceries"
+    no task was created. `title` is missing: send a string, for example "Buy groceries". more[0]: `due` is `someday`, which cannot be read: it has neither a date nor a time of day. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    `create_tasks` was not run. `more` has an item that is a string and not an object: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `title`, `notes`, `status`, `priority`, `due`, `goal`, `tags`, `more`
+    `create_tasks` was not run. `more` is a string and not a list: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. It takes `title`, `notes`, `status`, `priority`, `due`, `goal`, `tags`, `more`
     "#);
     assert_eq!(desk.data("query_tasks", &json!({}))["total_count"], 10);
 }
@@ -321,7 +323,7 @@ fn c6_every_mistake_of_a_call_is_named_at_once() {
             "query_tasks",
             json!({ "sort": "prio", "due_before": "03/04/2026", "status": "over", "limit": 0, "goal": "none" }),
         ),
-        ("create_tasks", json!({ "title": "Buy groceries" })),
+        ("create_tasks", json!({ "items": [{ "title": "Buy groceries" }] })),
     ];
     let lines: Vec<String> = calls
         .iter()
@@ -352,8 +354,8 @@ fn c6_every_mistake_of_a_call_is_named_at_once() {
     query_tasks {"sort":"prio","due_before":"03/04/2026","status":"over","limit":0,"goal":"none"}
     -> `query_tasks` was not run. `status` is `over`, which is no choice: send one of `open`, `doing`, `done`, `cancelled`. `limit` is 0, under 1: send a whole number from 1 to 100, for example 20. `due_before` is `03/04/2026`, which cannot be read: `03/04/2026` can be read as 2026-04-03 or as 2026-03-04: send the one that is meant. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`. `goal`: there is no goal `none`; query_goals finds what there is. `sort` is `prio`, by which nothing can be sorted (did you mean `priority`?): send one of `title`, `notes`, `status`, `priority`, `due`, `goal`, `created`, `changed`, `slug`, with `-` before it to turn the order. It takes `search`, `title`, `notes`, `status`, `priority`, `due`, `due_before`, `due_after`, `goal`, `tags`, `include_deleted`, `sort`, `offset`, `limit`
 
-    create_tasks {"title":"Buy groceries"}
-    -> `create_tasks` was not run. `items` is missing: send a list of objects, for example [{"title":"Buy groceries","due":"tomorrow"}]. There is no argument `title`. It takes `items`
+    create_tasks {"items":[{"title":"Buy groceries"}]}
+    -> no task was created. `title` is missing: send a string, for example "Buy groceries". There is no argument `items`
     "#);
     // Whoever only reads may name a part.
     assert_eq!(desk.data("get_task", &json!({ "slug": "GROCERIES" }))["item"]["slug"], "buy-groceries");

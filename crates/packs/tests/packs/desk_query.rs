@@ -31,7 +31,7 @@ fn d1_dates_are_understood_and_the_answer_says_how() {
     ]
     .iter()
     .map(|due| {
-        let result = desk.call("create_tasks", &json!({ "items": [{ "title": "x", "due": due }] }));
+        let result = desk.call("create_tasks", &json!({ "title": "x", "due": due }));
         match result["structuredContent"].as_object() {
             Some(data) => format!("{due} -> {} {}", data["created"][0]["due"], data["remarks"]),
             None => format!("{due} -> ERROR {}", result["content"][0]["text"].as_str().unwrap()),
@@ -51,13 +51,13 @@ fn d1_dates_are_understood_and_the_answer_says_how() {
     20.11.2026 -> "2026-11-20" ["x-10: `due`: `20.11.2026` was read as Friday 2026-11-20"]
     yesterday -> "2026-02-28" ["x-11: `due`: `yesterday` was read as Saturday 2026-02-28, which is past"]
     5 Feb -> "2026-02-05" ["x-12: `due`: `5 Feb` was read as Thursday 2026-02-05, which is past"]
-    2026-02-30 -> ERROR no task was created. items[0]: `due` is `2026-02-30`, which cannot be read: `2026-02-30` is no date of the calendar. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
-    03/04/2026 -> ERROR no task was created. items[0]: `due` is `03/04/2026`, which cannot be read: `03/04/2026` can be read as 2026-04-03 or as 2026-03-04: send the one that is meant. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
-    someday -> ERROR no task was created. items[0]: `due` is `someday`, which cannot be read: it has neither a date nor a time of day. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
-    17:00 -> ERROR no task was created. items[0]: `due` is `17:00`, which names no day: send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
-    next week -> ERROR no task was created. items[0]: `due` is `next week`, which cannot be read: it has neither a date nor a time of day. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
-    9 -> ERROR no task was created. items[0]: `due` is `9`, which cannot be read: the number `9` could be a day, a year or an hour: write `9am`, `09:00` or `2026-03-09`. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
-    tomorrow morning -> ERROR no task was created. items[0]: `due` is `tomorrow morning`, which cannot be read: `morning` names no hour: write for example `9am` or `19:00`. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    2026-02-30 -> ERROR no task was created. `due` is `2026-02-30`, which cannot be read: `2026-02-30` is no date of the calendar. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    03/04/2026 -> ERROR no task was created. `due` is `03/04/2026`, which cannot be read: `03/04/2026` can be read as 2026-04-03 or as 2026-03-04: send the one that is meant. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    someday -> ERROR no task was created. `due` is `someday`, which cannot be read: it has neither a date nor a time of day. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    17:00 -> ERROR no task was created. `due` is `17:00`, which names no day: send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    next week -> ERROR no task was created. `due` is `next week`, which cannot be read: it has neither a date nor a time of day. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    9 -> ERROR no task was created. `due` is `9`, which cannot be read: the number `9` could be a day, a year or an hour: write `9am`, `09:00` or `2026-03-09`. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
+    tomorrow morning -> ERROR no task was created. `due` is `tomorrow morning`, which cannot be read: `morning` names no hour: write for example `9am` or `19:00`. Send for example `2026-11-20`, `tomorrow`, `next friday` or `in 3 days`
     tomorrow morning 9am -> "2026-03-02" ["x-13: `due`: `tomorrow morning 9am` was read as Monday 2026-03-02","x-13: `due` holds a day: the time of day 09:00:00 is not kept"]
     "#);
 }
@@ -86,7 +86,7 @@ fn d1_times_are_understood_and_the_answer_says_how() {
     ]
     .iter()
     .map(|at| {
-        let result = desk.call("create_reminders", &json!({ "items": [{ "text": "x", "at": at }] }));
+        let result = desk.call("create_reminders", &json!({ "text": "x", "at": at }));
         match result["structuredContent"].as_object() {
             Some(data) => format!("{at} -> {} {}", data["created"][0]["at"], data["remarks"]),
             None => format!("{at} -> ERROR {}", result["content"][0]["text"].as_str().unwrap()),
@@ -100,17 +100,17 @@ fn d1_times_are_understood_and_the_answer_says_how() {
     in 3 hours -> "2026-03-01T15:00:00+01:00" ["x-4: `at`: `in 3 hours` was read as Sunday 2026-03-01T15:00:00+01:00"]
     in 3 days at 17:00 -> "2026-03-04T17:00:00+01:00" ["x-5: `at`: `in 3 days at 17:00` was read as Wednesday 2026-03-04T17:00:00+01:00"]
     15:30 -> "2026-03-01T15:30:00+01:00" ["x-6: `at`: `15:30` was read as Sunday 2026-03-01T15:30:00+01:00","x-6: `at`: no date was given: read as today, 2026-03-01, in Europe/Berlin"]
-    9am -> ERROR no reminder was created. items[0]: `at` is `9am`, and that is past today: send it with the day, for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
-    today -> ERROR no reminder was created. items[0]: `at` is `today`, which names no time of day: send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
-    tonight -> ERROR no reminder was created. items[0]: `at` is `tonight`, which names no time of day: send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    9am -> ERROR no reminder was created. `at` is `9am`, and that is past today: send it with the day, for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    today -> ERROR no reminder was created. `at` is `today`, which names no time of day: send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    tonight -> ERROR no reminder was created. `at` is `tonight`, which names no time of day: send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
     tonight 8pm -> "2026-03-01T20:00:00+01:00" ["x-7: `at`: `tonight 8pm` was read as Sunday 2026-03-01T20:00:00+01:00"]
     2026-03-29 02:30 -> "2026-03-29T03:30:00+02:00" ["x-8: `at`: `2026-03-29 02:30` was read as Sunday 2026-03-29T03:30:00+02:00","x-8: `at`: 02:30:00 does not exist in Europe/Berlin on 2026-03-29, because the clocks go forward: read as 03:30:00"]
-    9am in Tokyo -> ERROR no reminder was created. items[0]: `at` is `9am in Tokyo`, and that is past today: send it with the day, for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
-    tomorrow evening -> ERROR no reminder was created. items[0]: `at` is `tomorrow evening`, which cannot be read: `evening` names no hour: write for example `9am` or `19:00`. Send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
-    7:00 in the evening -> ERROR no reminder was created. items[0]: `at` is `7:00 in the evening`, which cannot be read: `evening` names no hour: write for example `9am` or `19:00`. Send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    9am in Tokyo -> ERROR no reminder was created. `at` is `9am in Tokyo`, and that is past today: send it with the day, for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    tomorrow evening -> ERROR no reminder was created. `at` is `tomorrow evening`, which cannot be read: `evening` names no hour: write for example `9am` or `19:00`. Send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    7:00 in the evening -> ERROR no reminder was created. `at` is `7:00 in the evening`, which cannot be read: `evening` names no hour: write for example `9am` or `19:00`. Send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
     in 3 days -> "2026-03-04T12:00:00+01:00" ["x-9: `at`: `in 3 days` was read as Wednesday 2026-03-04T12:00:00+01:00"]
     2020-01-01 10:00 -> "2020-01-01T10:00:00+01:00" ["x-10: `at`: `2020-01-01 10:00` was read as Wednesday 2020-01-01T10:00:00+01:00, which is past"]
-    whenever -> ERROR no reminder was created. items[0]: `at` is `whenever`, which cannot be read: it has neither a date nor a time of day. Send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
+    whenever -> ERROR no reminder was created. `at` is `whenever`, which cannot be read: it has neither a date nor a time of day. Send for example `tomorrow 9am`, `next friday 17:00`, `in 3 hours` or `2026-11-20T17:00`
     "#);
 }
 

@@ -50,7 +50,7 @@ impl Shelf {
 
     /// Creates items of which every one must succeed, and returns their slugs.
     pub(crate) fn create(&self, tool: &str, items: &Value) -> Vec<String> {
-        let data = self.data(tool, &json!({ "items": items }));
+        let data = self.data(tool, &sent(items));
         assert_eq!(data["failed"], json!([]));
         slugs(&data["created"])
     }
@@ -91,4 +91,14 @@ pub(crate) fn call(pack: &Pack, tool: &str, arguments: &Value) -> Value {
 
 pub(crate) fn slugs(items: &Value) -> Vec<String> {
     items.as_array().unwrap().iter().map(|item| item["slug"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Returns the arguments that create these items in one call.
+pub(crate) fn sent(items: &Value) -> Value {
+    let (first, more) = items.as_array().and_then(|all| all.split_first()).unwrap();
+    let mut arguments = first.clone();
+    if !more.is_empty() {
+        arguments["more"] = json!(more);
+    }
+    arguments
 }
