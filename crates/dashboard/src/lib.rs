@@ -1,0 +1,1 @@
+//! The web dashboard of a Toolyard hub.

@@ -1,0 +1,1 @@
+//! What a Toolyard hub decided, what people said about it, and what was learnt, kept in SQLite.
