@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::common::Common;
 use crate::{
     add, audit, audit_names, call, chat, completions, connect, consolidate, describe, doctor, domains, eval,
-    find, import, lint, list, login, logs, man, metadata, packs, proxy, remove, replay, route, run, runs,
+    feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs, proxy, recorded, remove, replay, route, routes, run, runs,
     serve, skills, status, tiers, toolset,
 };
 
@@ -60,6 +60,10 @@ pub(crate) enum Command {
     Connect(connect::Connect),
     Login(login::Login),
     Logs(logs::Logs),
+    Routes(routes::Routes),
+    Feedback(feedback::GiveFeedback),
+    Learnt(learnt::Learnt),
+    Replay(replay::Replay),
     Audit(audit::Audit),
     AuditNames(audit_names::AuditNames),
     Status(status::Show),
@@ -70,5 +74,5 @@ pub(crate) enum Command {
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
-    Replay(replay::Replay),
+    Recorded(recorded::Recorded),
 }

@@ -70,7 +70,8 @@ fn row(call: &Record) -> Vec<Cell> {
     ]
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+/// Reads how long ago something may be.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let seconds = match unit {
         "s" | "" => 1,

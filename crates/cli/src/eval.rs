@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::rank::{Signal, Weights};
-use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, calls, measure, sets};
+use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, calls, corrections, measure, sets};
 use toolyard_hub::config::Folders;
 
 use crate::chat::Tools;
@@ -81,6 +81,13 @@ pub(crate) struct Eval {
     /// Measure what a language model achieves: its tasks run through the hub, against recorded servers
     #[arg(long, num_args = 2, value_names = ["URL", "MODEL"], conflicts_with_all = ["arguments", "calls"])]
     assistant: Vec<String>,
+    /// Measure what corrections bring: half of the requests are corrected where they go wrong, N at most, and the others are
+    /// asked again
+    #[arg(long, num_args = 0..=1, value_name = "N", conflicts_with_all = ["arguments", "calls", "assistant"])]
+    corrections: Option<Option<usize>>,
+    /// With files or folders that say more about tools, as `metadata` in the settings does
+    #[arg(long, value_name = "PATH")]
+    metadata: Vec<PathBuf>,
     /// With --assistant: which tools the model is offered, one after the other
     #[arg(long, value_enum, value_delimiter = ',', default_value = "likely,toolset,route,search,all")]
     surfaces: Vec<Tools>,
@@ -134,6 +141,16 @@ pub(crate) async fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
         }
         return report::calls(common, &all);
     }
+    if let Some(most) = asked.corrections {
+        let mut all = Vec::new();
+        for folder in &found {
+            let bar = Bar::new();
+            let begin = |part: &str, steps: usize| bar.begin(part, steps);
+            let progress = Progress { begin: &begin, advance: &|steps| bar.0.inc(steps as u64) };
+            all.push(corrections::corrected(folder, most, &settings, progress)?);
+        }
+        return report::corrections(common, &all);
+    }
     let mut all = Vec::with_capacity(found.len());
     for (at, folder) in found.iter().enumerate() {
         let (bar, set) = (Bar::new(), format!("{} of {}", at + 1, found.len()));
@@ -176,7 +193,11 @@ fn settings(asked: &Eval) -> Result<Experiment, Failure> {
     };
     let vectors = Folders::of_user(&setup::env).map(|folders| folders.data.join("eval")).unwrap_or_default();
     let model = MeaningModel::named(&asked.model, &vectors)?;
-    Ok(Experiment { weights, threshold: asked.threshold, has_library: !asked.no_library, model })
+    let (metadata, problems) = toolyard_hub::sidecars::read(&asked.metadata);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(Failure::usage(problem));
+    }
+    Ok(Experiment { weights, threshold: asked.threshold, has_library: !asked.no_library, metadata, model })
 }
 
 impl From<Error> for Failure {

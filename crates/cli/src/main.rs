@@ -41,7 +41,11 @@ mod doctor; //      what is wrong, and what helps
 mod metadata; //    what is known of tools, as files
 mod lint; //        how well tools are documented
 mod eval; //        how well requests find their tools
-mod replay; //      a recorded server, for measurements
+mod recorded; //    a recorded server, for measurements
+mod routes; //      what was decided
+mod feedback; //    what a person says about it
+mod learnt; //      what was learnt from that
+mod replay; //      what would be decided today
 mod completions; // for shells
 mod man; //         the manual
 
@@ -143,6 +147,10 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Eval(asked)) => eval::run(&common, &asked).await,
         Some(Command::Completions(asked)) => completions::run(Args::command(), &asked),
         Some(Command::Man(asked)) => man::run(Args::command(), &asked),
-        Some(Command::Replay(asked)) => replay::run(&asked),
+        Some(Command::Recorded(asked)) => recorded::run(&asked),
+        Some(Command::Routes(asked)) => routes::run(&common, &asked),
+        Some(Command::Feedback(asked)) => feedback::run(&common, &asked).await,
+        Some(Command::Learnt(asked)) => learnt::run(&common, &asked).await,
+        Some(Command::Replay(asked)) => replay::run(&common, &asked).await,
     }
 }

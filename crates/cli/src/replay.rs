@@ -1,178 +1,160 @@
-//! A recorded server: lists the tools of a catalog, does nothing, and writes down every call.
-//!
-//! Measurements put it behind the hub in place of a real server. What counts for them is the ledger: the calls that
-//! arrived, whatever the hub and its client said about them.
+//! What would be decided today about requests of the past.
 
-use std::fs::OpenOptions;
-use std::io::{BufRead, Write};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
-use toolyard_hub::jsonrpc::{ErrorObject, Fields, Message, raw, response_line};
+use serde_json::{Map, json};
+use toolyard_core::decide::{Conclusion, Goal};
+use toolyard_history::{Route, RouteOutcome, RouteSearch};
+use toolyard_hub::config::{Config, Ranking};
+use toolyard_hub::hub::Hub;
+use toolyard_hub::routing::Wanted;
 
+use crate::audit::span;
+use crate::common::Common;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Cell, Layout};
+use crate::{learn, routes, setup};
 
-/// The version of the protocol for clients that name none.
-const VERSION: &str = "2025-11-25";
-
-/// Serve a server of a recorded catalog over stdio and write every call into a ledger
+/// Decide about yesterday's requests again, and show what would change
+///
+/// Takes the requests that are kept with their words, decides about each with today's tools, settings and lessons, and
+/// runs nothing. Another ranking is compared on the same requests with --profile, another threshold with --threshold.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  toolyard replay catalog.json memory ledger.jsonl
+  toolyard replay
+  toolyard replay --since 7d --limit 1000
+  toolyard replay --without-lessons
+  toolyard replay --profile seed
+  toolyard replay --threshold 0.9 --json
 
-The catalog is a list of {\"server\", \"info\", \"tools\"}. Each call becomes a line of the ledger:
-{\"at\", \"tool\", \"arguments\", \"missing\"}; several servers may share one ledger.")]
+With --json: {\"requests\", \"same\", \"changed\": [{\"id\", \"words\", \"before\": {\"decision\", \"tool\"}, \"after\": {…}}]}")]
 pub(crate) struct Replay {
-    /// The recorded catalog
-    catalog: PathBuf,
-    /// The server of the catalog to be
-    server: String,
-    /// The file that calls are appended to
-    ledger: PathBuf,
+    /// Only the last so long: 90s, 5m, 1h or 7d
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "1d")]
+    since: Duration,
+    /// The latest so many
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    limit: usize,
+    /// As if nothing had been learnt
+    #[arg(long)]
+    without_lessons: bool,
+    /// How tools are ranked
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
+    /// Asks instead of acting below this confidence
+    #[arg(long, value_name = "X")]
+    threshold: Option<f64>,
 }
 
-pub(crate) fn run(asked: &Replay) -> Result<(), Failure> {
-    let recording = Recording::read(&asked.catalog, &asked.server)?;
-    for line in std::io::stdin().lock().split(b'\n') {
-        let line = line?;
-        if line.trim_ascii().is_empty() {
-            continue;
+/// How tools are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Profile {
+    /// By all signals, with fitted weights
+    Fitted,
+    /// By category, keywords, use case and availability: 40, 30, 20 and 10
+    Seed,
+}
+
+/// A request that is decided about otherwise.
+struct Changed {
+    route: Route,
+    decision: RouteOutcome,
+    tool: Option<String>,
+}
+
+pub(crate) async fn run(common: &Common, asked: &Replay) -> Result<(), Failure> {
+    if asked.threshold.is_some_and(|it| !(0.0..=1.0).contains(&it)) {
+        return Err(Failure::usage("a threshold is from 0 to 1"));
+    }
+    let search = RouteSearch { since: Some(routes::since(asked.since)), ..RouteSearch::default() };
+    let mut past = routes::latest(&routes::opened(common)?, search, asked.limit)?;
+    past.retain(|route| route.words.is_some() && route.decision != RouteOutcome::Failed);
+    let change = |config: &mut Config| {
+        config.learning.enabled &= !asked.without_lessons;
+        if let Some(threshold) = asked.threshold {
+            config.routing.confidence_threshold = threshold;
         }
-        let answer = match Message::parse(&line) {
-            Ok(Message::Request { id, method, params }) => {
-                let outcome = recording.answer(&method, params.as_deref(), &asked.ledger)?;
-                response_line(Some(&id), &outcome)
-            }
-            Ok(Message::Notification { .. } | Message::Response { .. }) => continue,
-            Err(malformed) => response_line(None, &Err(malformed.to_error())),
-        };
-        output::raw_json(&answer)?;
-    }
-    Ok(())
-}
-
-/// One server as the catalog has it.
-#[derive(Deserialize)]
-struct Recording {
-    server: String,
-    #[serde(default)]
-    info: Option<Box<RawValue>>,
-    tools: Vec<Box<RawValue>>,
-}
-
-#[derive(Deserialize)]
-struct Call {
-    name: String,
-    #[serde(default)]
-    arguments: Option<Map<String, Value>>,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    at: f64,
-    tool: String,
-    arguments: &'a Map<String, Value>,
-    missing: &'a [String],
-}
-
-type Outcome = Result<Box<RawValue>, ErrorObject>;
-
-impl Recording {
-    fn read(catalog: &Path, server: &str) -> Result<Self, Failure> {
-        let unreadable = |why: &str| Failure::usage(format!("`{}` cannot be read: {why}", catalog.display()));
-        let text = std::fs::read_to_string(catalog).map_err(|err| unreadable(&err.to_string()))?;
-        let all: Vec<Self> = serde_json::from_str(&text).map_err(|err| unreadable(&err.to_string()))?;
-        let names: Vec<String> = all.iter().map(|it| it.server.clone()).collect();
-        all.into_iter().find(|it| it.server == server).ok_or_else(|| {
-            Failure::usage(format!("`{}` has no server `{server}`", catalog.display()))
-                .hint(format!("it has {}", names.join(", ")))
-        })
-    }
-
-    /// Answers a request; fails only when the ledger cannot be written.
-    fn answer(&self, method: &str, params: Option<&RawValue>, ledger: &Path) -> Result<Outcome, Failure> {
-        Ok(match method {
-            "initialize" => Ok(self.greeting(params)),
-            "ping" => Ok(raw(&json!({}))),
-            "tools/list" => {
-                let mut list = Fields::default();
-                list.set("tools", raw(&self.tools));
-                Ok(raw(&list))
-            }
-            "tools/call" => match params.map(|it| serde_json::from_str::<Call>(it.get())) {
-                Some(Ok(call)) => self.call(&call, ledger)?,
-                Some(Err(err)) => Err(ErrorObject::invalid_params(err.to_string())),
-                None => Err(ErrorObject::invalid_params("`name` is missing")),
-            },
-            _ => Err(ErrorObject::unknown_method(method)),
-        })
-    }
-
-    fn greeting(&self, params: Option<&RawValue>) -> Box<RawValue> {
-        let asked = Fields::parse(params).unwrap_or_default();
-        let version = asked.text("protocolVersion").unwrap_or_else(|| VERSION.to_owned());
-        let own_name = || raw(&json!({ "name": self.server, "version": "1" }));
-        let mut greeting = Fields::default();
-        greeting.set("protocolVersion", raw(&version));
-        greeting.set("capabilities", raw(&json!({ "tools": {} })));
-        greeting.set("serverInfo", self.info.clone().unwrap_or_else(own_name));
-        raw(&greeting)
-    }
-
-    /// Writes a call down and acknowledges it, as far as the tool would have run.
-    fn call(&self, call: &Call, ledger: &Path) -> Result<Outcome, Failure> {
-        let none = Map::new();
-        let arguments = call.arguments.as_ref().unwrap_or(&none);
-        let required = self.required(&call.name);
-        let is_known = required.is_some();
-        let mut missing = required.unwrap_or_default();
-        missing.retain(|name| !arguments.contains_key(name));
-        let tool = format!("{}__{}", self.server, call.name);
-        append(ledger, &Entry { at: seconds(), tool, arguments, missing: &missing })?;
-        if !is_known {
-            return Ok(Err(ErrorObject::invalid_params(format!("there is no tool `{}`", call.name))));
+        if let Some(profile) = asked.profile {
+            config.routing.profile = match profile {
+                Profile::Fitted => Ranking::Fitted,
+                Profile::Seed => Ranking::Seed,
+            };
         }
-        let text = if missing.is_empty() {
-            format!(
-                "ok: {} was called with {}. This is a recorded server without data behind it: treat the call as \
-                 successful and do not repeat it.",
-                call.name,
-                Value::Object(arguments.clone())
-            )
-        } else {
-            format!(
-                "error: {} was not run; required arguments are missing: {}",
-                call.name,
-                missing.join(", ")
-            )
-        };
-        let content = [json!({ "type": "text", "text": text })];
-        Ok(Ok(raw(&json!({ "content": content, "isError": !missing.is_empty() }))))
-    }
+    };
+    let mut config = setup::Source::find(common)?.load()?;
+    change(&mut config);
+    setup::with_config(config, async |hub| {
+        learn::learn(hub, None).await;
+        let snapshot = hub.snapshot();
+        learn::understand(hub, &snapshot).await;
+        let progress = learn::Waiting::begin("deciding again");
+        let (requests, mut changed) = (past.len(), Vec::new());
+        for (at, route) in past.into_iter().enumerate() {
+            progress.say(&format!("deciding again, {} of {requests}", at + 1));
+            let (decision, tool) = again(hub, &route).await;
+            if tool != route.tool || is_act(decision) != is_act(route.decision) {
+                changed.push(Changed { route, decision, tool });
+            }
+        }
+        drop(progress);
+        show(common, requests, &changed)
+    })
+    .await
+}
 
-    /// Returns the arguments that a tool requires; `None` when there is no such tool.
-    fn required(&self, tool: &str) -> Option<Vec<String>> {
-        let mut definitions = self.tools.iter().filter_map(|it| serde_json::from_str::<Value>(it.get()).ok());
-        let definition = definitions.find(|it| it["name"] == tool)?;
-        let names = definition["inputSchema"]["required"].as_array();
-        Some(names.into_iter().flatten().filter_map(|it| Some(it.as_str()?.to_owned())).collect())
+async fn again(hub: &Hub, route: &Route) -> (RouteOutcome, Option<String>) {
+    let (snapshot, given) = (hub.snapshot(), Map::new());
+    let words = route.words.as_deref().unwrap_or_default();
+    let goal = Goal::in_words(words, &given);
+    let decided = hub.decide(&snapshot, &Wanted::plain(words), goal).await;
+    let id = |position: usize| snapshot.catalog.tools()[position].id.as_str().to_owned();
+    match decided.conclusion {
+        Conclusion::Call(draft) => (RouteOutcome::Act, Some(id(draft.position))),
+        Conclusion::Draft(draft) => (RouteOutcome::Draft, Some(id(draft.position))),
+        Conclusion::Plan(prospect) => (RouteOutcome::Plan, prospect.tools.first().map(|at| id(*at))),
+        Conclusion::Incomplete(lack) => (RouteOutcome::Ask, Some(id(lack.position))),
+        Conclusion::Ask(_) => (RouteOutcome::Ask, None),
+        Conclusion::Decline(_) => (RouteOutcome::Decline, None),
     }
 }
 
-/// Adds a line in one write, so that lines of several servers never mix.
-///
-/// The file is opened anew each time: whoever measures may take the ledger away between two tasks.
-fn append(ledger: &Path, entry: &Entry<'_>) -> Result<(), Failure> {
-    let line = format!("{}\n", raw(entry));
-    let write = || OpenOptions::new().create(true).append(true).open(ledger)?.write_all(line.as_bytes());
-    write().map_err(|err| Failure::new(format!("`{}` cannot be written: {err}", ledger.display())))
+/// Whether a tool is settled on; how its values came matters less.
+fn is_act(decision: RouteOutcome) -> bool {
+    match decision {
+        RouteOutcome::Act | RouteOutcome::Draft | RouteOutcome::Plan => true,
+        RouteOutcome::Ask | RouteOutcome::Decline | RouteOutcome::Candidates | RouteOutcome::Failed => false,
+    }
 }
 
-/// Returns the seconds since 1970.
-fn seconds() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+fn show(common: &Common, requests: usize, changed: &[Changed]) -> Result<(), Failure> {
+    if common.json {
+        let side = |decision: RouteOutcome, tool: &Option<String>| json!({ "decision": decision, "tool": tool });
+        let shown: Vec<_> = changed
+            .iter()
+            .map(|it| {
+                let before = side(it.route.decision, &it.route.tool);
+                json!({ "id": it.route.id, "words": it.route.words, "before": before, "after": side(it.decision, &it.tool) })
+            })
+            .collect();
+        let same = requests - changed.len();
+        return Ok(output::json(&json!({ "requests": requests, "same": same, "changed": shown }))?);
+    }
+    let said = output::count(requests, "request");
+    output::text(&format!("{said} decided again: {} the same, {} not.", requests - changed.len(), changed.len()))?;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let side = |decision: RouteOutcome, tool: &Option<String>| match tool {
+        Some(tool) => format!("{} {tool}", decision.name()),
+        None => decision.name().to_owned(),
+    };
+    let rows = changed.iter().map(|it| {
+        vec![
+            Cell::new(it.route.words.as_deref().unwrap_or_default()),
+            Cell::new(side(it.route.decision, &it.route.tool)),
+            Cell::new(side(it.decision, &it.tool)),
+        ]
+    });
+    let header = &["request", "then", "now"];
+    Ok(output::text(&output::grid(Layout { header, cut: true, ..Layout::default() }, rows.collect()))?)
 }

@@ -1,12 +1,14 @@
 //! A request in plain words: finds the tool, and runs it when that is sure.
 
 mod explain; // why this tool, and why not the others
+mod kept; //    what is kept of it
 pub(crate) mod person; //  questions on a terminal
 mod steps; //   requests of several steps
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use toolyard_core::arguments::{Argument, Missing};
@@ -135,7 +137,9 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
         let values = values(asked)?;
         let request = decide::Goal { values: values.as_ref(), ..decide::Goal::in_words(&task, &given) };
         let wanted = wanted(asked, &task, Some(&provisional));
+        let start = Instant::now();
         let Decided { conclusion, adviser } = hub.decide(&snapshot, &wanted, request).await;
+        let deciding = start.elapsed();
         learn::note(hub, &provisional);
         let mut way = Way {
             hub,
@@ -155,6 +159,7 @@ pub(crate) async fn run(common: &Common, asked: &Route) -> Result<(), Failure> {
             adviser,
             open: Open::NoTool,
         };
+        kept::keep(&way, &conclusion, deciding, &provisional);
         match conclusion {
             Conclusion::Plan(prospect) => return steps::run(common, asked, hub, prospect).await,
             Conclusion::Incomplete(lack) => return steps::incomplete(common, &way.snapshot, &lack),

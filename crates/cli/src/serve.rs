@@ -147,7 +147,7 @@ async fn over_stdio(reception: Arc<Reception>, profile: Option<&str>) -> Result<
 
 async fn over_http(reception: Arc<Reception>, listener: TcpListener) -> Result<(), Failure> {
     let (close, closing) = watch::channel(false);
-    let mut serving = tokio::spawn(http::serve(reception, listener, closing));
+    let mut serving = tokio::spawn(http::serve(reception, listener, closing, http::Pages::default()));
     tokio::select! {
         served = &mut serving => return Ok(served.map_err(|err| Failure::new(err.to_string()))??),
         () = told_to_end() => {}

@@ -59,6 +59,8 @@ pub struct Scope<'a> {
     pub preferred_server: Option<&'a str>,
     /// How a tool stands at the moment.
     pub availability: &'a (dyn Fn(&Tool) -> Availability + Sync),
+    /// How right tools were for such requests before, from -1 to 1, by position; the others are unknown.
+    pub liked: &'a [(usize, f32)],
 }
 
 impl std::fmt::Debug for Scope<'_> {
@@ -70,7 +72,7 @@ impl std::fmt::Debug for Scope<'_> {
 impl<'a> Scope<'a> {
     /// All tools of a catalog, with nothing known against any of them.
     pub fn plain(catalog: &'a Catalog, index: &'a Index) -> Self {
-        Self { catalog, index, preferred_server: None, availability: &|_| Availability::PLAIN }
+        Self { catalog, index, preferred_server: None, availability: &|_| Availability::PLAIN, liked: &[] }
     }
 }
 
@@ -85,13 +87,11 @@ pub struct Availability {
     pub tier: u8,
     /// How lately this conversation used it, from 0 to 1.
     pub recent: f32,
-    /// How often it was right for such requests, from -1 to 1.
-    pub liked: f32,
 }
 
 impl Availability {
     /// A tool that nothing is known against.
-    pub const PLAIN: Self = Self { is_visible: true, is_up: true, tier: 1, recent: 0.0, liked: 0.0 };
+    pub const PLAIN: Self = Self { is_visible: true, is_up: true, tier: 1, recent: 0.0 };
 }
 
 /// The knobs of one decision. No `Default`: the configuration knows.

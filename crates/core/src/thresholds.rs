@@ -107,6 +107,10 @@ thresholds! {
     spelling: Spelling {
         setting, slip, tool,
     }
+    /// How far what people said about requests reaches.
+    lessons: LessonLimits {
+        unrelated, sharpness, half_life_days, other, relayed,
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use toolyard_core::decide::{self, Conclusion, Decide, Draft, Goal, Next, World};
 use toolyard_core::domain;
 use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
+use toolyard_core::lessons::Liking;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::{Input, Splitting};
 use toolyard_core::rank::{
@@ -179,7 +180,7 @@ impl Bench {
             }
         }
         let library = settings.has_library.then(Library::builtin);
-        let knowledge = Knowledge::gather(&catalog, library, &[], |_| None);
+        let knowledge = Knowledge::gather(&catalog, library, &settings.metadata, |_| None);
         let written = knowledge.written();
         let mut registry = Registry::default();
         let domains = domain::infer(&catalog, &knowledge, |_| None);
@@ -194,7 +195,25 @@ impl Bench {
 
     /// Ranks tools for words as the hub does: by words and vectors, and where that leaves it open, by reading.
     fn rank(&self, words: &str, settings: &Experiment, confidence: f64) -> Decision {
-        self.rank_meant(words, settings.model.request(words).as_deref(), settings, confidence)
+        self.rank_meant(words, settings.model.request(words).as_deref(), settings, (confidence, &[]))
+    }
+
+    /// Returns the place of the tool that comes first for words, where some tools were right or wrong for such words before.
+    pub(crate) fn first(&self, words: &str, liked: &[(usize, f32)], settings: &Experiment) -> Option<usize> {
+        let meant = settings.model.request(words);
+        let decision = self.rank_meant(words, meant.as_deref(), settings, (settings.threshold, liked));
+        decision.candidates.first().map(|it| self.places[it.position])
+    }
+
+    /// Returns the name of the tool at a place of the set; nothing where the catalog did not take it.
+    pub(crate) fn id(&self, place: usize) -> Option<Arc<str>> {
+        let position = self.places.iter().position(|own| *own == place)?;
+        Some(self.catalog.tools()[position].id.as_str().into())
+    }
+
+    /// Returns what lessons say of tools, by their positions.
+    pub(crate) fn liked(&self, likings: &[Liking]) -> Vec<(usize, f32)> {
+        likings.iter().filter_map(|it| Some((self.catalog.position(&it.tool)?, it.value))).collect()
     }
 
     /// Does the same with what the words mean.
@@ -203,14 +222,15 @@ impl Bench {
         words: &str,
         meant: Option<&[Embedding]>,
         settings: &Experiment,
-        confidence: f64,
+        (confidence, liked): (f64, &[(usize, f32)]),
     ) -> Decision {
         let sense = self.meaning.as_ref().zip(meant);
         let sense = sense.map(|(it, meant)| it.sense(meant).expect("all vectors are of one model"));
         let method = settings.weights.as_ref().map_or(Method::Seed, Method::Fitted);
         let rules = Rules { method, confidence, candidates: decide::MOST_RANKED, reasons: Reasons::LeftOut };
         let request = Request { task: words, sense: sense.as_ref() };
-        match rank::rank(Scope::plain(&self.catalog, &self.index), request, rules) {
+        let scope = Scope { liked, ..Scope::plain(&self.catalog, &self.index) };
+        match rank::rank(scope, request, rules) {
             Ranked::Clear(decision) => decision,
             Ranked::Unclear(open) => {
                 let fits = settings.model.read(words, &self.catalog, open.tools());
@@ -349,7 +369,7 @@ impl Bench {
         let step = cases.len().div_ceil(SAMPLE).max(1);
         let time = |case: &Case| {
             let meant = settings.model.request(&case.task);
-            let rank = || self.rank_meant(&case.task, meant.as_deref(), settings, settings.threshold);
+            let rank = || self.rank_meant(&case.task, meant.as_deref(), settings, (settings.threshold, &[]));
             // What the model reads is known the second time.
             rank();
             let begin = Instant::now();

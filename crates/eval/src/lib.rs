@@ -5,6 +5,7 @@
 pub mod arguments; // how right arguments are when the tool is given
 pub mod score; //     rankings and decisions become numbers
 pub mod calls; //     what becomes of a call of `smart_route`
+pub mod corrections; // what corrections bring
 pub mod assistant; // what an assistant in the loop achieves
 mod bench; //         the tools of a set, and what becomes of its requests
 mod bm25; //          the baseline
@@ -13,6 +14,7 @@ pub mod sets; //      requests and tools on disk
 
 use std::path::Path;
 
+use toolyard_core::metadata::Sidecar;
 use toolyard_core::rank::Weights;
 
 pub use model::MeaningModel;
@@ -53,6 +55,8 @@ pub struct Experiment {
     pub threshold: f64,
     /// Whether tools have the metadata that comes with the product.
     pub has_library: bool,
+    /// What a person's own files say about tools.
+    pub metadata: Vec<Sidecar>,
     /// What compares meanings.
     pub model: MeaningModel,
 }

@@ -7,6 +7,8 @@
 mod file; //  lines in files that are rotated
 mod shape; // arguments without their values
 
+pub(crate) use shape::of as shape_of;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -19,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolyard_core::tool::{Effect, clean};
+use toolyard_telemetry::Metrics;
 
 use crate::caller::Caller;
 use crate::config;
@@ -152,6 +155,7 @@ struct Entry {
 pub(crate) struct Audit {
     folder: PathBuf,
     seal: Arc<Seal>,
+    metrics: Metrics,
     writing: Mutex<Option<Writing>>,
 }
 
@@ -163,8 +167,8 @@ struct Writing {
 
 impl Audit {
     /// Writes into a store's folder; the seal makes hashes that nobody else can guess.
-    pub(crate) fn new(store: &Path, seal: Arc<Seal>) -> Self {
-        Self { folder: folder_of(store), seal, writing: Mutex::default() }
+    pub(crate) fn new(store: &Path, seal: Arc<Seal>, metrics: Metrics) -> Self {
+        Self { folder: folder_of(store), seal, metrics, writing: Mutex::default() }
     }
 
     /// Begins to write a call down. It is written when it ended or was given up.
@@ -185,7 +189,7 @@ impl Audit {
             took: Duration::ZERO,
             rules: rules.clone(),
         });
-        Underway { audit: self, entry, start: Instant::now() }
+        Underway { audit: self, tool: tool.to_owned(), fate: Fate::Abandoned, entry, start: Instant::now() }
     }
 
     fn write(&self, entry: Entry) {
@@ -214,6 +218,8 @@ impl Audit {
 /// A call under way.
 pub(crate) struct Underway<'a> {
     audit: &'a Audit,
+    tool: String,
+    fate: Fate,
     entry: Option<Entry>,
     start: Instant,
 }
@@ -221,17 +227,17 @@ pub(crate) struct Underway<'a> {
 impl Underway<'_> {
     /// Writes down how the call ended.
     pub(crate) fn end(mut self, fate: Fate) {
-        if let Some(entry) = &mut self.entry {
-            entry.fate = fate;
-        }
+        self.fate = fate;
     }
 }
 
 impl Drop for Underway<'_> {
     fn drop(&mut self) {
-        if let Some(mut entry) = self.entry.take() {
-            entry.took = self.start.elapsed();
-            self.audit.write(entry);
+        let (took, fate) = (self.start.elapsed(), self.fate);
+        let server = self.tool.split_once("__").map_or("", |(server, _)| server);
+        self.audit.metrics.call(server, &self.tool, fate.name(), took);
+        if let Some(entry) = self.entry.take() {
+            self.audit.write(Entry { took, fate, ..entry });
         }
     }
 }
@@ -285,7 +291,7 @@ mod tests {
     use serde_json::json;
 
     fn noted(folder: &Path, rules: &config::Audit, calls: &[(&str, Value, Fate)]) {
-        let audit = Audit::new(folder, Arc::new(Seal::open(folder)));
+        let audit = Audit::new(folder, Arc::new(Seal::open(folder)), Metrics::new());
         for (tool, arguments, fate) in calls {
             let raw = crate::jsonrpc::raw(arguments);
             audit.begin(rules, (tool, Effect::Write), Some(&raw), &Caller::nobody()).end(*fate);
@@ -339,7 +345,7 @@ mod tests {
     #[test]
     fn c3_a_call_that_was_given_up_is_written_down_too_and_none_when_switched_off() {
         let folder = tempfile::tempdir().unwrap();
-        let audit = Audit::new(folder.path(), Arc::new(Seal::open(folder.path())));
+        let audit = Audit::new(folder.path(), Arc::new(Seal::open(folder.path())), Metrics::new());
         let off = config::Audit { enabled: false, ..config::Audit::default() };
         drop(audit.begin(&config::Audit::default(), ("fs__a", Effect::Read), None, &Caller::nobody()));
         drop(audit.begin(&off, ("fs__b", Effect::Read), None, &Caller::nobody()));

@@ -11,6 +11,7 @@ mod raw;
 mod check;
 mod language;
 mod services;
+mod events;
 mod server;
 mod agent;
 mod toolset;
@@ -35,6 +36,7 @@ use toolyard_packs::Kind;
 pub use agent::{Agent, Binding, ToolBudget};
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub(crate) use expand::variable_for;
+pub use events::{Collector, Events, Learning, Telemetry};
 pub use language::LanguageModel;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
@@ -123,6 +125,9 @@ pub fn default(folders: &Folders) -> Config {
         skill_files: beside(&folders.config, SKILLS),
         policy: Policy::default(),
         audit: Audit::default(),
+        events: Events::default(),
+        learning: Learning::default(),
+        telemetry: Telemetry::default(),
         serve: Serve::default(),
         store: Store { folder: folders.data.clone() },
         metadata: beside(&folders.config, METADATA),
@@ -214,6 +219,12 @@ pub struct Config {
     pub policy: Policy,
     /// What is written down about calls.
     pub audit: Audit,
+    /// What is kept of decisions.
+    pub events: Events,
+    /// What is learnt from what people say about decisions.
+    pub learning: Learning,
+    /// Who is told what the hub does.
+    pub telemetry: Telemetry,
     /// How clients reach the hub.
     pub serve: Serve,
     /// Where the hub keeps what it learnt.

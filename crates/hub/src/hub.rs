@@ -12,12 +12,15 @@ use tokio::task::JoinSet;
 use toolyard_core::hazard;
 use toolyard_core::metadata::Sidecar;
 use toolyard_core::tool::Tool;
+use toolyard_history::Route;
+use toolyard_telemetry::Metrics;
 
 use crate::aliases;
 use crate::audit::Audit;
 use crate::caller::{Caller, Client, Era};
 use crate::config::{Config, Mistake, Stance, Surface, Transport};
 use crate::journal::Journal;
+use crate::learnt::Learnt;
 use crate::live::{Live, Snapshot};
 use crate::meaning::Meanings;
 use crate::policy::{Gate, Policy};
@@ -37,6 +40,7 @@ mod call; //   one call of one tool
 mod choose; // what a small model says about domains
 mod consolidated; // tools that stand for several
 mod decide; // what a request becomes
+mod feedback; // what is kept of decisions, and said about them
 mod execute; // runs of workflows
 mod migrate; // calls of old names
 mod rank; //   how tools rank for words
@@ -49,6 +53,7 @@ pub(crate) use call::{Trouble, failed_call, forward, is_error, text_of, texts, w
 pub use consolidated::ConsolidatedTools;
 pub(crate) use consolidated::{Unfolded, listed as listed_consolidated};
 pub use decide::Decided;
+pub use feedback::{Correction, NotLearnt};
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use migrate::{Deprecated, Migrated, migrate, renamed};
 pub use toolset::{Heard, Supply};
@@ -96,6 +101,11 @@ pub struct Hub {
     board: Arc<Board>,
     memory: Arc<Memory>,
     meanings: Arc<Meanings>,
+    learnt: Learnt,
+    metrics: Metrics,
+    /// Decisions, as they are made.
+    routes: broadcast::Sender<Route>,
+    began: Instant,
     settings: RwLock<Settings>,
     supplies: toolset::Supplies,
     consolidations: consolidated::Remembered,
@@ -166,9 +176,9 @@ impl Hub {
         };
         let memory = Arc::new(Memory::default());
         memory.measures.load(store.measured());
-        let seal = Arc::new(Seal::open(&folder));
+        let (seal, metrics) = (Arc::new(Seal::open(&folder)), Metrics::new());
         let hub = Arc::new(Self {
-            audit: Audit::new(&folder, Arc::clone(&seal)),
+            audit: Audit::new(&folder, Arc::clone(&seal), metrics.clone()),
             gate: Gate::default(),
             seal,
             store: Arc::clone(&store),
@@ -177,6 +187,10 @@ impl Hub {
             board: Arc::clone(&board),
             memory: Arc::clone(&memory),
             meanings: Arc::new(Meanings::new(Arc::clone(&store), around.http.clone())),
+            learnt: Learnt::open(&folder, config.events.enabled.then_some(config.events.retention)),
+            metrics,
+            routes: broadcast::Sender::new(NEWS),
+            began: Instant::now(),
             settings: RwLock::new(settings),
             supplies: toolset::Supplies::default(),
             consolidations: consolidated::Remembered::default(),
@@ -511,6 +525,9 @@ impl Hub {
         self.meanings.close().await;
         keep_fresh(&self.memory, &self.store);
         self.audit.close();
+        if let Some(history) = self.history() {
+            history.flush();
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use toolyard_core::arguments::Nearness;
 use toolyard_core::decide::{Comparison, ToRead};
 use toolyard_core::index::{Sense, spoken};
-use toolyard_encoder::{Embedding, FieldReading};
+use toolyard_encoder::{Embedding, FieldReading, Packed};
 
 use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
@@ -74,8 +74,8 @@ pub(crate) enum Readiness {
 /// What is known of how alike a request and the tools are.
 #[derive(Debug)]
 pub(crate) enum Sensed {
-    /// This much.
-    Known(Sense),
+    /// This much, and what the whole request means.
+    Known(Sense, Embedding),
     /// Nothing yet, or nothing is wanted.
     Nothing,
     /// Nothing this time: the model did not answer.
@@ -219,10 +219,23 @@ impl Meanings {
         if let Some(why) = failed {
             tracing::debug!("words alone choose this time: {why}");
         }
-        request
-            .ok()
-            .and_then(|request| sensed(now, snapshot, &request, search))
-            .map_or(Sensed::Failed, Sensed::Known)
+        let known = request.ok().and_then(|request| {
+            let sense = sensed(now, snapshot, &request, search)?;
+            Some(Sensed::Known(sense, request.into_iter().next()?))
+        });
+        known.unwrap_or(Sensed::Failed)
+    }
+
+    /// Returns the vectors of texts, in their order; nothing where a service would have to be asked for them.
+    pub(crate) async fn vectors(&self, now: &Published, texts: Vec<String>) -> Vec<Option<Packed>> {
+        let loaded = Arc::clone(&now.loaded);
+        let work = tokio::task::spawn_blocking(move || {
+            let Some(encoder) = loaded.embedder.encoder() else { return Vec::new() };
+            let texts: Vec<&String> = texts.iter().collect();
+            let vectors = work::known(encoder, &loaded.cache, &texts);
+            vectors.iter().map(|it| Some(it.pack())).collect()
+        });
+        work.await.unwrap_or_default()
     }
 
     /// Reads a request beside the texts of tools, and returns how well each fits; nothing where the model cannot read.

@@ -5,6 +5,7 @@
 //! again would give the same.
 
 mod cache;
+mod last;
 mod measured;
 mod provisional;
 mod recent;
@@ -12,11 +13,15 @@ mod spent;
 
 pub use cache::Tally;
 pub(crate) use cache::{Cache, Key, World};
+pub(crate) use last::{LastRoute, LastRoutes};
 pub use measured::Measured;
 pub(crate) use measured::{Measures, Outcome};
 pub use provisional::Provisional;
 pub(crate) use recent::{Recent, freshness};
 pub(crate) use spent::Spent;
+
+/// The person at this machine, who shows no token.
+pub const LOCAL: &str = "local";
 
 /// What a search found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,9 +43,11 @@ pub struct Wanted<'a> {
     pub servers: &'a [String],
     /// The conversation it belongs to, as [`crate::hub::Hub::note_use`] was told it.
     pub conversation: Option<&'a str>,
+    /// The person who asks, whose lessons count in full.
+    pub person: &'a str,
     /// Candidates returned at most; what the configuration says when `None`.
     pub candidates: Option<usize>,
-    /// Is told when something is decided that may be decided otherwise soon.
+    /// Is told when something is decided that may be decided otherwise soon, or was decided before.
     pub provisional: Option<&'a Provisional>,
 }
 
@@ -52,6 +59,7 @@ impl<'a> Wanted<'a> {
             preferred_server: None,
             servers: &[],
             conversation: None,
+            person: LOCAL,
             candidates: None,
             provisional: None,
         }
@@ -65,4 +73,5 @@ pub(crate) struct Memory {
     pub(crate) recent: Recent,
     pub(crate) measures: Measures,
     pub(crate) spent: Spent,
+    pub(crate) last: LastRoutes,
 }

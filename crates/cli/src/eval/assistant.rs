@@ -265,7 +265,7 @@ fn config_of(fleet: &Path, servers: &[String], folder: &Path) -> Result<Config, 
     let ledger = folder.join("ledger.jsonl");
     let names = recorded.iter().filter_map(|server| server["server"].as_str());
     let server = |name: &str| {
-        let args = [json!("replay"), json!(catalog), json!(name), json!(ledger)];
+        let args = [json!("recorded"), json!(catalog), json!(name), json!(ledger)];
         (name.to_owned(), json!({ "command": program, "args": args }))
     };
     let is_meant = |name: &&str| servers.is_empty() || servers.iter().any(|it| it == name);

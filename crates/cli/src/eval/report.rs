@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use toolyard_eval::arguments::Arguments;
 use toolyard_eval::calls::{CallTally, Calls};
+use toolyard_eval::corrections::Corrected;
 use toolyard_eval::score::{Fleet, Point, Quality, Scores, Share};
 
 use crate::common::Common;
@@ -295,6 +296,31 @@ const COLUMNS: [&str; 14] = [
 ];
 
 /// Tells what became of whole calls.
+/// Shows what corrections brought.
+pub(super) fn corrections(common: &Common, all: &[Corrected]) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::json(&json!({ "sets": all }))?);
+    }
+    let header = &["set", "requests", "n", "before", "after"];
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for set in all {
+        let corrected = format!("corrected ({})", count(set.corrections, "correction"));
+        let parts = [
+            (corrected.as_str(), set.again),
+            ("others of these tools", set.same_tools),
+            ("of all other tools", set.other_tools),
+        ];
+        for (what, it) in parts {
+            let shares = [it.before, it.after].map(|share| Cell::new(format!("{share:.3}")));
+            rows.push([Cell::new(&set.name), Cell::new(what), Cell::new(it.requests)].into_iter().chain(shares).collect());
+        }
+        if !set.is_undone {
+            return Err(Failure::new("taking the lessons back did not restore the rankings"));
+        }
+    }
+    Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
+}
+
 pub(super) fn calls(common: &Common, all: &[Calls]) -> Result<(), Failure> {
     if all.is_empty() {
         return Err(Failure::usage("none of these folders is a fleet")

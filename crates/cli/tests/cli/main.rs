@@ -9,7 +9,7 @@ mod tools; //     list, find, describe, call on a server
 mod audit_names; // old names in a tree of texts
 mod route; //     a request in plain words
 mod eval; //      how well requests find their tools
-mod replay; //    a recorded server behind the hub
+mod recorded; //  a recorded server behind the hub
 mod lint; //      how well tools are documented
 mod metadata; //  what is known of tools, as files
 mod settings; //  add, remove, and files with mistakes

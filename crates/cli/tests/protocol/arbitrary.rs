@@ -82,7 +82,7 @@ impl House {
         let listener = self.runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (forever, closing) = watch::channel(false);
-        let serving = http::serve(Arc::clone(&self.reception), listener, closing);
+        let serving = http::serve(Arc::clone(&self.reception), listener, closing, http::Pages::default());
         self.runtime.spawn(async move {
             let _forever = forever;
             serving.await

@@ -125,7 +125,7 @@ const MAX_RELATED: usize = 48;
 
 /// Compares a request with the tools of a catalog.
 pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Comparison {
-    let Scope { catalog, index, preferred_server, availability } = scope;
+    let Scope { catalog, index, preferred_server, availability, liked } = scope;
     let units = &thresholds().ranking;
     let best_word = units.best_word as f32;
     let evidence = Evidence::of(task);
@@ -163,6 +163,9 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
         found.look_at(&sense.sentences);
     }
 
+    let wanted = liked.iter().filter(|(tool, value)| *value > 0.0 && is_visible(*tool));
+    found.tools.extend(wanted.map(|(tool, _)| position(*tool)));
+
     let named = index.names.named(&said);
     let most_named = named.iter().copied().fold(0.0, f32::max);
     let known = said.iter().filter(|term| index.words.term(term).is_some()).count();
@@ -198,6 +201,11 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
         .collect();
     add_support(index, &tools, &mut signals);
     level_copies(index, &tools, &mut signals);
+    for (tool, value) in liked {
+        if let Ok(at) = tools.binary_search(tool) {
+            signals[at][Signal::Liked as usize] = *value;
+        }
+    }
     if let Some(preferred) = preferred_server {
         for (tool, signals) in tools.iter().zip(&mut signals) {
             signals[Signal::Preferred as usize] = f32::from(*catalog.tools()[*tool].server == *preferred);
@@ -241,6 +249,10 @@ fn mass(index: &Index, terms: &[u32]) -> f32 {
     known.max(index.words.rarity_of_unknown())
 }
 
+fn position(tool: usize) -> u32 {
+    u32::try_from(tool).expect("a catalog has fewer than four billion tools")
+}
+
 /// The tools that some way of looking puts first.
 struct Found<'a> {
     index: &'a Index,
@@ -258,8 +270,7 @@ impl Found<'_> {
 
     fn look_at(&mut self, scores: &[f32]) {
         let found = (0..scores.len()).filter(|at| scores[*at] > 0.0);
-        let found = found.map(|at| u32::try_from(at).expect("a catalog has fewer than four billion tools"));
-        self.take(scores, found.collect());
+        self.take(scores, found.map(position).collect());
     }
 
     fn take(&mut self, scores: &[f32], mut found: Vec<u32>) {
@@ -290,7 +301,7 @@ impl Found<'_> {
             };
             *count += 1;
             if *count <= FROM_SERVER && kept.len() < FROM_EACH {
-                kept.push(u32::try_from(hit.position).expect("it was one"));
+                kept.push(position(hit.position));
             }
         }
         kept
@@ -385,7 +396,6 @@ impl Scores<'_> {
         set(Signal::Available, f32::from(availability.is_up));
         set(Signal::Tier, f32::from(availability.tier.saturating_sub(1)));
         set(Signal::Recent, availability.recent);
-        set(Signal::Liked, availability.liked);
         signals
     }
 

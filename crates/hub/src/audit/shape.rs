@@ -15,7 +15,7 @@ const TEXT_CHARS: usize = 1000;
 const ITEMS: usize = 50;
 
 /// Returns the names and types of arguments; of a list, the type of its first item.
-pub(super) fn of(value: &Value) -> Value {
+pub(crate) fn of(value: &Value) -> Value {
     shape(value, DEPTH)
 }
 

@@ -3,6 +3,7 @@
 
 mod agent;
 mod alias;
+mod events;
 mod policy;
 mod toolset;
 
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 
 pub(super) use agent::{RawAgent, RawBinding, RawToolBudget};
 pub(super) use alias::{RawAlias, RawPhase, RawReplacement};
+pub(super) use events::{RawCollector, RawEvents, RawLearning, RawTelemetry};
 pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
 pub(super) use toolset::{RawBudget, RawOwnTool, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
@@ -62,6 +64,12 @@ struct Raw {
     policy: Option<RawPolicy>,
     /// What is written down about calls.
     audit: Option<RawAudit>,
+    /// What is kept of decisions.
+    events: Option<RawEvents>,
+    /// What is learnt from corrections.
+    learning: Option<RawLearning>,
+    /// Who is told what the hub does.
+    telemetry: Option<RawTelemetry>,
     /// How clients reach the hub.
     serve: Option<RawServe>,
     /// Where the hub keeps what it learnt.

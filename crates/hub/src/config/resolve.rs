@@ -14,6 +14,7 @@ use toolyard_core::tool::Effect;
 
 use super::check::shortened;
 use super::document::{Member, Node, Value};
+use super::events;
 use super::mistake::Report;
 use super::raw::{
     RawAgent, RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames,
@@ -62,6 +63,9 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         skill_files,
         policy,
         audit: audit(&resolving.section("audit")),
+        events: events::events(&resolving.section("events")),
+        learning: events::learning(&resolving.section("learning")),
+        telemetry: events::telemetry(resolving.section("telemetry")),
         serve,
         toolset,
         agent,

@@ -5,19 +5,23 @@ use std::time::{Duration, Instant};
 
 use toolyard_core::decide::normalised;
 use toolyard_core::index::tool_text;
+use toolyard_core::lessons::Similar;
 use toolyard_core::rank::{
     self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Tool;
+use toolyard_encoder::Embedding;
 
 use super::Hub;
+use crate::clock::now_ms;
 use crate::config::{self, Config};
+use crate::learnt::Known;
 use crate::live::Snapshot;
 use crate::meaning::{Published, Readiness, Sensed};
 use crate::policy::Policy;
-use crate::routing::{Findings, Key, Measured, Provisional, Tally, Wanted, World, freshness};
+use crate::routing::{Findings, Key, LOCAL, Measured, Provisional, Tally, Wanted, World, freshness};
 use crate::store::MeaningStatus;
 use crate::upstream::State;
 
@@ -37,6 +41,8 @@ struct Scene {
     failed: Vec<Arc<str>>,
     /// What is known of the tools' meanings.
     meant: Option<Arc<Published>>,
+    /// What people said about earlier decisions.
+    learnt: Known,
 }
 
 impl Scene {
@@ -45,6 +51,7 @@ impl Scene {
             snapshot: snapshot.number,
             settings: self.settings,
             meaning: self.meant.as_ref().map_or((0, 0), |meant| meant.series()),
+            lessons: self.learnt.number,
         }
     }
 
@@ -58,7 +65,6 @@ impl Scene {
             is_up: !self.failed.contains(&tool.server),
             tier,
             recent: freshness(&key.recent, id),
-            liked: 0.0,
         }
     }
 
@@ -66,10 +72,17 @@ impl Scene {
         &self,
         snapshot: &'a Snapshot,
         key: &'a Key,
-        availability: &'a (dyn Fn(&Tool) -> Availability + Sync),
+        (availability, liked): (&'a (dyn Fn(&Tool) -> Availability + Sync), &'a [(usize, f32)]),
     ) -> Scope<'a> {
         let preferred_server = key.preferred_server.as_deref();
-        Scope { catalog: &snapshot.catalog, index: snapshot.index(), preferred_server, availability }
+        Scope { catalog: &snapshot.catalog, index: snapshot.index(), preferred_server, availability, liked }
+    }
+
+    /// Returns which tools were right or wrong for such a request before, by position.
+    fn liked(&self, snapshot: &Snapshot, key: &Key, meaning: Option<&Embedding>) -> Vec<(usize, f32)> {
+        let similar = Similar { words: &key.task, meaning, who: &key.person, now: now_ms() };
+        let likings = self.learnt.lessons.likings(&similar).into_iter();
+        likings.filter_map(|it| Some((snapshot.catalog.position(&it.tool)?, it.value))).collect()
     }
 
     fn rules(&self, key: &Key, reasons: Reasons) -> Rules<'static> {
@@ -80,7 +93,8 @@ impl Scene {
     /// Ranks by words and metadata alone, at once.
     fn by_words(&self, snapshot: &Snapshot, key: &Key, reasons: Reasons) -> Decision {
         let availability = |tool: &Tool| self.availability(snapshot, tool, key);
-        let scope = self.scope(snapshot, key, &availability);
+        let liked = self.liked(snapshot, key, None);
+        let scope = self.scope(snapshot, key, (&availability, &liked));
         rank::decide(scope, Request::in_words(&key.task), self.rules(key, reasons))
     }
 
@@ -95,13 +109,14 @@ impl Scene {
 impl Hub {
     /// Ranks tools for words and decides which is meant, or finds that it was decided before.
     pub async fn rank(&self, snapshot: &Snapshot, wanted: &Wanted<'_>) -> Arc<Decision> {
-        let (mut scene, start) = (self.scene(), Instant::now());
+        let (mut scene, start) = (self.scene_learnt().await, Instant::now());
         let config = Arc::clone(&scene.config);
         let routing = &config.routing;
         let recent = wanted.conversation.map(|it| self.memory.recent.of(it, start)).unwrap_or_default();
         let mut key = Key {
             task: normalised(wanted.task),
             preferred_server: wanted.preferred_server.map(str::to_owned),
+            person: wanted.person.into(),
             servers: wanted.servers.to_vec(),
             recent,
             failed: scene.failed.clone(),
@@ -118,6 +133,9 @@ impl Hub {
         let age = (start, routing.cache_ttl);
         let known = is_remembering.then(|| self.memory.cache.get(&key, age, stands)).flatten();
         if let Some(known) = known {
+            if let Some(provisional) = wanted.provisional {
+                provisional.note_remembered();
+            }
             return known;
         }
         let ranking = self.rank_in_time(&mut scene, snapshot, &mut key, Reasons::Given).await;
@@ -156,7 +174,7 @@ impl Hub {
         limit: usize,
         provisional: &Provisional,
     ) -> Findings {
-        let mut scene = self.scene();
+        let mut scene = self.scene_learnt().await;
         let mut key = search(&scene, snapshot, query, limit);
         let ranking = self.rank_in_time(&mut scene, snapshot, &mut key, Reasons::LeftOut).await;
         if ranking.readiness != Readiness::Complete {
@@ -211,6 +229,7 @@ impl Hub {
         let readiness = self.ready(scene, snapshot, key).await;
         let waited = start.elapsed();
         scene.meant = self.meanings.now();
+        scene.learnt = self.known_lessons(&scene.config, scene.meant.as_ref()).await;
         key.world = scene.world(snapshot);
         let is_enough = |meant: &&Published| readiness > Readiness::Lacking || meant.covers(snapshot);
         let Some(meant) = scene.meant.as_deref().filter(is_enough) else {
@@ -221,12 +240,13 @@ impl Hub {
         let how = (&routing.semantic_search, routing.performance.max_routing_time);
         let sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
         let has_failed = matches!(sensed, Sensed::Failed);
-        let sense = match &sensed {
-            Sensed::Known(sense) => Some(sense),
-            Sensed::Nothing | Sensed::Failed => None,
+        let (sense, whole) = match &sensed {
+            Sensed::Known(sense, whole) => (Some(sense), Some(whole)),
+            Sensed::Nothing | Sensed::Failed => (None, None),
         };
         let availability = |tool: &Tool| scene.availability(snapshot, tool, key);
-        let scope = scene.scope(snapshot, key, &availability);
+        let liked = scene.liked(snapshot, key, whole);
+        let scope = scene.scope(snapshot, key, (&availability, &liked));
         let decision = match rank::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
         {
             Ranked::Clear(decision) => decision,
@@ -275,6 +295,22 @@ impl Hub {
             settings: settings.number,
             failed: failed.map(|(name, _)| Arc::clone(name)).collect(),
             meant: self.meanings.now(),
+            learnt: Known::default(),
+        }
+    }
+
+    /// Returns the same with what people said about earlier decisions.
+    async fn scene_learnt(&self) -> Scene {
+        let scene = self.scene();
+        let learnt = self.known_lessons(&scene.config, scene.meant.as_ref()).await;
+        Scene { learnt, ..scene }
+    }
+
+    async fn known_lessons(&self, config: &Config, meant: Option<&Arc<Published>>) -> Known {
+        if config.learning.enabled {
+            self.learnt.known(&self.meanings, meant).await
+        } else {
+            Known::default()
         }
     }
 }
@@ -290,6 +326,7 @@ fn search(scene: &Scene, snapshot: &Snapshot, query: &str, limit: usize) -> Key 
     Key {
         task: normalised(query),
         preferred_server: None,
+        person: LOCAL.into(),
         servers: Vec::new(),
         recent: Vec::new(),
         failed: Vec::new(),

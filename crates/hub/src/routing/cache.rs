@@ -14,6 +14,8 @@ use toolyard_core::rank::Decision;
 pub(crate) struct Key {
     pub(crate) task: String,
     pub(crate) preferred_server: Option<String>,
+    /// Whose lessons count in full.
+    pub(crate) person: Arc<str>,
     pub(crate) servers: Vec<String>,
     /// What the conversation used lately, the latest first.
     pub(crate) recent: Vec<Arc<str>>,
@@ -30,6 +32,8 @@ pub(crate) struct World {
     pub(crate) settings: u64,
     /// The model and the catalog of the vectors.
     pub(crate) meaning: (u64, u64),
+    /// What people said about earlier decisions.
+    pub(crate) lessons: u64,
 }
 
 /// How often a decision was remembered.
@@ -130,7 +134,8 @@ impl Held {
         if key.world != self.world {
             let is_old = key.world.snapshot < self.world.snapshot
                 || key.world.settings < self.world.settings
-                || key.world.meaning < self.world.meaning;
+                || key.world.meaning < self.world.meaning
+                || key.world.lessons < self.world.lessons;
             if is_old {
                 return;
             }
@@ -166,11 +171,12 @@ mod tests {
         Key {
             task: task.to_owned(),
             preferred_server: None,
+            person: "local".into(),
             servers: Vec::new(),
             recent: Vec::new(),
             failed: Vec::new(),
             candidates: 5,
-            world: World { snapshot, settings: 1, meaning: (0, 0) },
+            world: World { snapshot, settings: 1, meaning: (0, 0), lessons: 0 },
         }
     }
 

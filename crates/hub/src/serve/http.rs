@@ -55,14 +55,30 @@ pub(crate) struct Shared {
     pub(crate) closing: watch::Receiver<bool>,
 }
 
+/// Pages that are served beside the endpoint, behind the same checks.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    /// The pages.
+    pub router: Router,
+    /// Whether a path has nothing to hide: a browser shows no token when it opens a page.
+    pub is_public: fn(&str) -> bool,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self { router: Router::new(), is_public: |_| false }
+    }
+}
+
 /// Serves HTTP at a listener until `closing` turns true and the requests in flight are answered.
 pub async fn serve(
     reception: Arc<Reception>,
     listener: TcpListener,
     mut closing: watch::Receiver<bool>,
+    pages: Pages,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
-    let router = router(reception, address, closing.clone());
+    let router = router(reception, address, closing.clone(), pages);
     let listener = listener.tap_io(|stream| {
         if let Err(err) = stream.set_nodelay(true) {
             tracing::debug!("TCP_NODELAY could not be set: {err}");
@@ -74,7 +90,12 @@ pub async fn serve(
     axum::serve(listener, router).with_graceful_shutdown(ended).await
 }
 
-fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiver<bool>) -> Router {
+fn router(
+    reception: Arc<Reception>,
+    address: SocketAddr,
+    closing: watch::Receiver<bool>,
+    Pages { router: pages, is_public }: Pages,
+) -> Router {
     let serve = reception.hub.config().serve.clone();
     let shared = Arc::new(Shared {
         visits: Visits::default(),
@@ -87,10 +108,13 @@ fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiv
     Router::new()
         .route("/mcp", endpoint())
         .route("/mcp/{profile}", endpoint())
+        .route("/metrics", get(metrics))
         .route("/health", get(|| async { "ok\n" }))
+        .with_state(shared)
+        .merge(pages)
         .layer(DefaultBodyLimit::max(serve.body_bytes))
         .layer(middleware::from_fn(move |request: HttpRequest, next: Next| {
-            let verdict = guard.check(&request);
+            let verdict = guard.check(&request, is_public(request.uri().path()));
             async move {
                 match verdict {
                     Ok(()) => next.run(request).await,
@@ -102,7 +126,12 @@ fn router(reception: Arc<Reception>, address: SocketAddr, closing: watch::Receiv
                 }
             }
         }))
-        .with_state(shared)
+}
+
+/// Tells Prometheus what was counted.
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, shared.reception.hub.metrics_text()).into_response()
 }
 
 /// Refuses what would be too much at once, instead of slowing everything down.

@@ -11,11 +11,13 @@ mod input;
 mod pending;
 mod reply;
 mod steps;
+mod trace;
 mod values;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolyard_core::arguments::Settled;
@@ -31,7 +33,7 @@ use crate::config::Stance;
 use crate::hub::{Adviser, Decided, Hub, Trouble};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::routing::{Provisional, Wanted};
+use crate::routing::{LOCAL, Provisional, Wanted};
 use crate::seal::digest;
 
 pub(crate) use definition::{Length, NAME, definition};
@@ -78,6 +80,9 @@ pub(crate) async fn call(request: Request) -> Answer {
             not_done: Vec::new(),
             adviser: None,
             has_asked: false,
+            started: Instant::now(),
+            deciding: Mutex::default(),
+            ran_with: Mutex::default(),
         };
         Ok(learning::noted(&hub, &learning, call.answer().await))
     })
@@ -142,6 +147,11 @@ struct RouteCall {
     adviser: Option<Adviser>,
     /// Whether a person was asked by a form which tool is meant.
     has_asked: bool,
+    started: Instant,
+    /// How long decisions took.
+    deciding: Mutex<Duration>,
+    /// The arguments of the call that was made.
+    ran_with: Mutex<Option<Value>>,
 }
 
 /// Whether a call is surely what was asked.
@@ -165,8 +175,15 @@ impl RouteCall {
         if let Some(why) = self.input.wrong_arguments.take() {
             return self.failed(&why, 0.0, &[]);
         }
-        if let Some(handle) = self.input.more.take() {
+        if let Some(handle) = self.input.more.clone() {
             return self.going_on(&handle);
+        }
+        self.note = self.told().await;
+        if self.task.trim().is_empty() && let Some(note) = &self.note {
+            return self.acknowledged(note);
+        }
+        if self.note.is_none() {
+            self.observed().await;
         }
         if let Some(handle) = self.confirming() {
             return self.confirmed(&handle).await;
@@ -175,6 +192,7 @@ impl RouteCall {
         match (self.input.session.as_deref().and_then(waiting), &self.input.session) {
             (Some(question), _) => match self.follow(&question) {
                 Follow::Tool(position) => {
+                    self.picked(&question.task, position).await;
                     let others = self.positions(&question.offered);
                     self.take_up(question, position);
                     return self.choose(position, others).await;
@@ -208,7 +226,9 @@ impl RouteCall {
             let (given, previous) = (Map::new(), self.previous());
             let goal = Goal { previous: previous.as_ref(), ..Goal::in_words(&self.task, &given) };
             let wanted = Wanted { task: &goal.words(), ..self.wanted() };
+            let start = Instant::now();
             let decision = self.reception.hub.rank(&self.snapshot, &wanted).await;
+            *self.deciding.lock() += start.elapsed();
             self.decision = Some(Arc::clone(&decision));
             return self.candidates(&decision);
         }
@@ -250,8 +270,10 @@ impl RouteCall {
         let (values, previous) = (self.input.values.as_ref(), previous.as_ref());
         let message = self.input.message.as_deref();
         let asked = Goal { task: &self.task, tool, given: &given, values, message, previous, splitting };
+        let start = Instant::now();
         let Decided { conclusion, adviser } =
             self.reception.hub.decide(&self.snapshot, &self.wanted(), asked).await;
+        *self.deciding.lock() += start.elapsed();
         self.adviser = adviser;
         if let Some(decision) = conclusion.decision() {
             self.decision = Some(Arc::clone(decision));
@@ -283,6 +305,7 @@ impl RouteCall {
                 View::Transparent { .. } => &[],
             },
             conversation: self.conversation.as_deref(),
+            person: LOCAL,
             candidates: self.input.max_results.map(|wanted| wanted.max(most)),
             provisional: Some(&self.provisional),
         }
@@ -306,6 +329,7 @@ impl RouteCall {
         if let Answered::With(content) = answered {
             let picked = content.text("choice").and_then(|id| self.visible(&id));
             if let Some(position) = picked.filter(|position| offered.contains(position)) {
+                self.picked(&self.task, position).await;
                 return self.choose(position, offered).await;
             }
             if let Some(details) = form::details(&content) {
@@ -374,8 +398,12 @@ impl RouteCall {
         let shown = shortened(&clean(arguments.get()), 300);
         let text = format!("{} with {shown}? {reason}", reply::purpose(tool));
         match form::put(&self.caller, &text, &form::consent()).await {
-            Answered::With(content) if content.read("confirm") == Some(true) => self.run(chosen).await,
+            Answered::With(content) if content.read("confirm") == Some(true) => {
+                self.consented(chosen.position, true).await;
+                self.run(chosen).await
+            }
             Answered::With(_) | Answered::Declined => {
+                self.consented(chosen.position, false).await;
                 let mut reply = Reply::new(&[], chosen.confidence);
                 reply.set("needsClarification", &false);
                 reply.say(&format!("Not confirmed: {} was not run.", tool.id.as_str()));
@@ -390,6 +418,7 @@ impl RouteCall {
         let tool = &self.snapshot.catalog.tools()[chosen.position];
         let arguments = input::or_empty(chosen.arguments.clone());
         let handle = self.offer(tool, &arguments, &self.task);
+        self.reception.hub.metrics().confirmation("asked");
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
         reply.set("needsClarification", &true);
@@ -423,7 +452,10 @@ impl RouteCall {
             Chosen { position, confidence: 1.0, arguments: Some(arguments.clone()), others: Vec::new() };
         match (self.input.mode, void) {
             (Mode::Candidates | Mode::DryRun, _) => self.forecast(&chosen),
-            (Mode::Run, None) => self.run(chosen).await,
+            (Mode::Run, None) => {
+                self.consented(position, true).await;
+                self.run(chosen).await
+            }
             (Mode::Run, Some(void)) => {
                 self.note = Some(void.words().to_owned());
                 self.input.arguments = Some(arguments);
@@ -436,7 +468,9 @@ impl RouteCall {
         let (hub, tool) = (&self.reception.hub, &self.snapshot.catalog.tools()[chosen.position]);
         let mut params = self.params.clone();
         params.retain(|key| key == "_meta");
-        params.set("arguments", input::or_empty(chosen.arguments.clone()));
+        let arguments = input::or_empty(chosen.arguments.clone());
+        *self.ran_with.lock() = serde_json::from_str(arguments.get()).ok();
+        params.set("arguments", arguments);
         // What the server asks meanwhile is asked within this call, whatever the era of the client.
         let caller = Arc::new((*self.caller).clone().worded(Wording::Labelled).asked_within());
         let outcome = hub.attempt(&self.snapshot, tool, params, &caller).await;

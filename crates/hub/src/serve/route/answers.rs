@@ -111,6 +111,16 @@ impl RouteCall {
         self.close(reply)
     }
 
+    /// Answers somebody who only said something about what was decided before.
+    pub(super) fn acknowledged(&self, note: &str) -> Box<RawValue> {
+        let mut reply = Reply::new(&[], 1.0);
+        reply.set("alternatives", &json!([]));
+        reply.set("needsClarification", &false);
+        reply.set("note", &note);
+        reply.say(note);
+        reply.finish(None)
+    }
+
     /// Takes a result over as far as it fits, with a handle for the rest.
     pub(super) fn fit(&self, reply: &mut Reply, result: Box<RawValue>) {
         let budget = self.reception.hub.config().serve.result_bytes;
@@ -221,7 +231,8 @@ impl RouteCall {
                 reply.say(&format!("Why: {}.", first.reasons.join("; ")));
             }
         }
-        reply.finish()
+        let route = self.input.more.is_none().then(|| self.kept(&reply));
+        reply.finish(route.as_deref())
     }
 
     /// The tools that a question offers: the likeliest, and where there are fewer than two, what there is.

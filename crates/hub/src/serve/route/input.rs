@@ -5,12 +5,13 @@ use serde_json::{Map, Value, json};
 use toolyard_core::hazard::repeated_key;
 use toolyard_core::plan::Splitting;
 
+use super::trace::Said;
 use crate::jsonrpc::{Fields, raw, said_twice};
 
 /// Results that can be asked for.
 const MOST_RESULTS: usize = 20;
 /// Members of the context that are also read beside it.
-const CONTEXT: [&str; 4] = ["arguments", "session", "confirm", "more"];
+const CONTEXT: [&str; 5] = ["arguments", "session", "confirm", "more", "feedback"];
 
 /// Why two settings cannot both be meant.
 const AT_ODDS: &str =
@@ -39,6 +40,8 @@ pub(super) struct Input {
     pub(super) mode: Mode,
     pub(super) max_results: Option<usize>,
     pub(super) explains: bool,
+    /// What the caller says about what was decided before.
+    pub(super) feedback: Option<Said>,
 }
 
 /// How far a call goes.
@@ -109,6 +112,7 @@ impl Input {
             mode,
             max_results: most,
             explains: flag(&options, "explain").unwrap_or(false),
+            feedback: Said::read(&context),
         }
     }
 }
@@ -167,6 +171,7 @@ pub(super) fn or_empty(arguments: Option<Box<RawValue>>) -> Box<RawValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toolyard_history::Rating;
 
     fn asked(arguments: Value) -> Input {
         Input::read(&serde_json::from_value(arguments).unwrap())
@@ -202,6 +207,21 @@ mod tests {
             assert!(asked.arguments.is_none(), "{asked:?}");
             assert!(asked.wrong_arguments.unwrap().contains("`a` is there twice"));
         }
+    }
+
+    #[test]
+    fn r16_feedback_is_a_word_a_tool_or_an_object() {
+        let said = |feedback: Value| asked(json!({"task": "x", "context": {"feedback": feedback}})).feedback;
+        let is = |route: Option<&str>, verdict: Rating, meant: Option<&str>| {
+            Some(Said { route: route.map(str::to_owned), verdict, meant: meant.map(str::to_owned) })
+        };
+        assert_eq!(said(json!("Right")), is(None, Rating::Right, None));
+        assert_eq!(said(json!("wrong")), is(None, Rating::Wrong, None));
+        assert_eq!(said(json!("notes__list_notes")), is(None, Rating::Wrong, Some("notes__list_notes")));
+        let whole = json!({"route": "01", "verdict": "wrong", "meant": "notes__list_notes"});
+        assert_eq!(said(whole), is(Some("01"), Rating::Wrong, Some("notes__list_notes")));
+        assert_eq!(said(json!(5)), None);
+        assert_eq!(said(json!({})), None);
     }
 
     #[test]

@@ -22,6 +22,9 @@ const ERROR: usize = 300;
 /// A schema that is larger is not shown whole.
 const MOST_SCHEMA: usize = 32 * 1024;
 
+/// Where an answer names its decision, so that feedback can be given about it.
+const ROUTE: &str = "toolyard/route";
+
 /// An answer in the making.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
@@ -112,7 +115,13 @@ impl Reply {
         ));
     }
 
-    pub(super) fn finish(self) -> Box<RawValue> {
+    /// Returns what programs read of it.
+    pub(super) fn fields(&self) -> &Fields {
+        &self.structured
+    }
+
+    /// Ends the answer to the decision of this name.
+    pub(super) fn finish(self, route: Option<&str>) -> Box<RawValue> {
         let mut content = Vec::with_capacity(self.blocks.len() + 1);
         content.push(raw(&json!({ "type": "text", "text": self.text })));
         content.extend(self.blocks);
@@ -122,8 +131,12 @@ impl Reply {
         if self.is_error {
             result.set("isError", raw(&true));
         }
-        if let Some(meta) = self.meta {
-            result.set("_meta", meta);
+        let mut meta = Fields::parse(self.meta.as_deref()).unwrap_or_default();
+        if let Some(route) = route {
+            meta.set(ROUTE, raw(&route));
+        }
+        if !meta.is_empty() {
+            result.set("_meta", raw(&meta));
         }
         raw(&result)
     }
@@ -279,7 +292,7 @@ mod tests {
     fn result_of(result: &Value) -> Value {
         let mut reply = Reply::new(&["a__b"], 0.9123);
         reply.result(&raw(result));
-        serde_json::from_str(reply.finish().get()).unwrap()
+        serde_json::from_str(reply.finish(None).get()).unwrap()
     }
 
     #[test]
@@ -318,7 +331,7 @@ mod tests {
         reply.alternatives(others);
         reply.set("needsClarification", &false);
         reply.say(&format!("[{}, confidence 0.12]", first.id.as_str()));
-        assert!(reply.finish().get().len() < 4 * 200);
+        assert!(reply.finish(None).get().len() < 4 * 200);
     }
 
     #[test]

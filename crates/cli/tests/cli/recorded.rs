@@ -85,13 +85,13 @@ fn a_recorded_server_answers_each_request_on_one_line_and_writes_down_what_was_m
 #[test]
 fn a_server_that_was_not_recorded_is_told_with_those_that_were() {
     let place = replayed();
-    insta::assert_snapshot!(place.run(&["replay", "../catalog.json", "git", "../ledger.jsonl"]), @"
+    insta::assert_snapshot!(place.run(&["recorded", "../catalog.json", "git", "../ledger.jsonl"]), @"
     [stderr]
     error: `../catalog.json` has no server `git`
       hint: it has memory, clock
     [exit 2]
     ");
-    insta::assert_snapshot!(place.run(&["replay", "../absent.json", "git", "../ledger.jsonl"]), @"
+    insta::assert_snapshot!(place.run(&["recorded", "../absent.json", "git", "../ledger.jsonl"]), @"
     [stderr]
     error: `../absent.json` cannot be read: No such file or directory (os error 2)
     [exit 2]
@@ -102,7 +102,7 @@ fn a_server_that_was_not_recorded_is_told_with_those_that_were() {
 fn the_command_for_recorded_servers_is_not_shown() {
     let place = Place::new();
     for args in [&["--help"][..], &["help"], &["man"]] {
-        assert!(!place.run(args).contains("replay"), "{args:?}");
+        assert!(!place.run(args).contains("recorded"), "{args:?}");
     }
 }
 
@@ -127,7 +127,7 @@ fn replayed() -> Place {
     place.write("catalog.json", &format!("{catalog:#}"));
     let server = |name: &str| {
         let files = ["catalog.json", "ledger.jsonl"].map(|it| place.path(it));
-        json!({ "command": env!("CARGO_BIN_EXE_toolyard"), "args": ["replay", files[0], name, files[1]] })
+        json!({ "command": env!("CARGO_BIN_EXE_toolyard"), "args": ["recorded", files[0], name, files[1]] })
     };
     let servers = json!({ "memory": server("memory"), "clock": server("clock") });
     place.configure(&json!({ "mcpServers": servers }).to_string());
@@ -148,7 +148,7 @@ fn ledger(place: &Place) -> Vec<Value> {
 /// What the recorded server `memory` answers to these lines, without the layout of its catalog.
 fn said(place: &Place, lines: &[&str]) -> String {
     let mut child = place
-        .command(&["replay", "../catalog.json", "memory", "../ledger.jsonl"])
+        .command(&["recorded", "../catalog.json", "memory", "../ledger.jsonl"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,0 +1,10 @@
+//! What a hub counts and traces, read as Prometheus, a dashboard and an OpenTelemetry collector read it.
+
+mod exposition; // a strict reader of Prometheus text
+mod collector; //  an OTLP collector on loopback
+mod tool; //       promtool, where it is installed
+mod metrics;
+mod numbers;
+mod trace;
+mod otlp;
+mod docs;
