@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use crate::common::Common;
 use crate::{
     add, audit, audit_names, call, chat, completions, connect, consolidate, describe, doctor, domains, eval,
-    feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs, proxy, recorded, remove, replay, route, routes, run, runs,
-    serve, skills, status, tiers, toolset,
+    feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs, proxy, recorded, remove,
+    replay, route, routes, run, runs, serve, skills, status, tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.

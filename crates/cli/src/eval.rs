@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::rank::{Signal, Weights};
-use toolyard_eval::{Error, Experiment, MeaningModel, Progress, arguments, calls, corrections, measure, sets};
+use toolyard_eval::{
+    Error, Experiment, MeaningModel, Progress, arguments, calls, corrections, measure, sets,
+};
 use toolyard_hub::config::Folders;
 
 use crate::chat::Tools;

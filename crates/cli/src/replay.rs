@@ -128,7 +128,8 @@ fn is_act(decision: RouteOutcome) -> bool {
 
 fn show(common: &Common, requests: usize, changed: &[Changed]) -> Result<(), Failure> {
     if common.json {
-        let side = |decision: RouteOutcome, tool: &Option<String>| json!({ "decision": decision, "tool": tool });
+        let side =
+            |decision: RouteOutcome, tool: &Option<String>| json!({ "decision": decision, "tool": tool });
         let shown: Vec<_> = changed
             .iter()
             .map(|it| {
@@ -140,7 +141,11 @@ fn show(common: &Common, requests: usize, changed: &[Changed]) -> Result<(), Fai
         return Ok(output::json(&json!({ "requests": requests, "same": same, "changed": shown }))?);
     }
     let said = output::count(requests, "request");
-    output::text(&format!("{said} decided again: {} the same, {} not.", requests - changed.len(), changed.len()))?;
+    output::text(&format!(
+        "{said} decided again: {} the same, {} not.",
+        requests - changed.len(),
+        changed.len()
+    ))?;
     if changed.is_empty() {
         return Ok(());
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use toolyard_hub::clock::now_ms;
 use toolyard_history::{History, Route, RouteSearch};
+use toolyard_hub::clock::now_ms;
 
 use crate::audit::span;
 use crate::common::Common;
@@ -75,7 +75,11 @@ pub(crate) fn since(ago: Duration) -> i64 {
 }
 
 /// Returns the latest decisions that fit, the newest first.
-pub(crate) fn latest(history: &History, mut search: RouteSearch, limit: usize) -> Result<Vec<Route>, Failure> {
+pub(crate) fn latest(
+    history: &History,
+    mut search: RouteSearch,
+    limit: usize,
+) -> Result<Vec<Route>, Failure> {
     let mut found = Vec::new();
     loop {
         search.limit = (limit - found.len()).clamp(1, 500);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use toolyard_encoder::{Embedding, Packed, Vectors};
 
 use crate::text::terms;
-use crate::thresholds::thresholds;
+use crate::thresholds::{LessonLimits, thresholds};
 
 /// Terms of a request or a lesson that are compared where there are no vectors.
 const MAX_TERMS: usize = 64;
@@ -19,7 +19,7 @@ const MOST_REASONS: usize = 3;
 
 /// Something that was said about a request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lesson {
+pub struct Precedent {
     /// Names it.
     pub id: Arc<str>,
     /// The words of the request.
@@ -41,7 +41,7 @@ pub struct Lesson {
 /// Everything that was said, ready to be compared.
 #[derive(Debug, Default)]
 pub struct Lessons {
-    all: Vec<Lesson>,
+    all: Vec<Precedent>,
     /// The terms of each, for requests without vectors.
     terms: Vec<Vec<String>>,
     vectors: Option<Vectors>,
@@ -75,7 +75,7 @@ pub struct Liking {
 
 impl Lessons {
     /// Takes lessons with the vectors of those whose words have one. Vectors of another size are left out.
-    pub fn new(lessons: Vec<(Lesson, Option<Packed>)>) -> Self {
+    pub fn new(lessons: Vec<(Precedent, Option<Packed>)>) -> Self {
         let mut own = Self::default();
         for (lesson, vector) in lessons {
             if let Some(vector) = vector {
@@ -101,12 +101,16 @@ impl Lessons {
     }
 
     /// Returns every lesson, in the order that they were given in.
-    pub fn all(&self) -> &[Lesson] {
+    pub fn all(&self) -> &[Precedent] {
         &self.all
     }
 
     /// Returns how near each lesson is to a request, from 0 to 1; 1 is the same words.
     pub fn nearness(&self, request: &Similar<'_>) -> Vec<f32> {
+        self.nearness_within(request, &thresholds().lessons)
+    }
+
+    fn nearness_within(&self, request: &Similar<'_>, limits: &LessonLimits) -> Vec<f32> {
         let mut near = vec![0.0; self.all.len()];
         let mut cosines = Vec::new();
         let is_scored = request
@@ -118,33 +122,39 @@ impl Lessons {
             if self.all[at].words.to_lowercase() == request.words.to_lowercase() {
                 *near = 1.0;
             } else if !is_scored {
-                *near = sharpened(overlap(&own, &self.terms[at]));
+                *near = sharpened(overlap(&own, &self.terms[at]), limits);
             }
         }
         for (owner, cosine) in self.owners.iter().zip(cosines) {
-            near[*owner] = sharpened(cosine).max(near[*owner]);
+            near[*owner] = sharpened(cosine, limits).max(near[*owner]);
         }
         near
     }
 
     /// Returns what lessons say about tools for a request; nothing for most requests.
     pub fn likings(&self, request: &Similar<'_>) -> Vec<Liking> {
+        self.likings_within(request, &thresholds().lessons)
+    }
+
+    /// Does the same with other limits than those that come with the product.
+    pub fn likings_within(&self, request: &Similar<'_>, limits: &LessonLimits) -> Vec<Liking> {
         if self.all.is_empty() {
             return Vec::new();
         }
         let mut ballots: HashMap<&Arc<str>, Ballot<'_>> = HashMap::new();
-        for (lesson, near) in self.all.iter().zip(self.nearness(request)) {
-            let counts = near * lesson.weight * freshness(request.now - lesson.at);
+        for (lesson, near) in self.all.iter().zip(self.nearness_within(request, limits)) {
+            let counts = near * lesson.weight * freshness(request.now - lesson.at, limits);
             if counts <= 0.0 {
                 continue;
             }
-            for (tool, sign) in [(&lesson.right, 1.0), (&lesson.wrong, -1.0)] {
+            for (tool, sign) in [(&lesson.right, 1.0), (&lesson.wrong, -limits.wrong as f32)] {
                 if let Some(tool) = tool {
                     ballots.entry(tool).or_default().add(lesson, sign * counts, request.who);
                 }
             }
         }
-        let mut likings: Vec<Liking> = ballots.into_iter().map(|(tool, ballot)| ballot.count(tool)).collect();
+        let mut likings: Vec<Liking> =
+            ballots.into_iter().map(|(tool, ballot)| ballot.count(tool, limits)).collect();
         likings.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.tool.cmp(&b.tool)));
         likings
     }
@@ -163,7 +173,7 @@ struct Ballot<'a> {
 }
 
 impl<'a> Ballot<'a> {
-    fn add(&mut self, lesson: &'a Lesson, counts: f32, who: &str) {
+    fn add(&mut self, lesson: &'a Precedent, counts: f32, who: &str) {
         if *lesson.who != *who {
             *self.others.entry(&lesson.who).or_default() += counts;
         } else if lesson.is_spoken {
@@ -174,8 +184,7 @@ impl<'a> Ballot<'a> {
         self.because.push((Arc::clone(&lesson.id), counts));
     }
 
-    fn count(mut self, tool: &Arc<str>) -> Liking {
-        let limits = &thresholds().lessons;
+    fn count(mut self, tool: &Arc<str>, limits: &LessonLimits) -> Liking {
         let bounded = |sum: f32, bound: f64| sum.clamp(-(bound as f32), bound as f32);
         let others: f32 = self.others.values().map(|sum| bounded(*sum, limits.other)).sum();
         let value = bounded(self.own, 1.0) + bounded(self.relayed, limits.relayed) + others;
@@ -186,8 +195,7 @@ impl<'a> Ballot<'a> {
 }
 
 /// Makes of a likeness how far a lesson reaches: nothing below what unrelated requests have in common.
-fn sharpened(likeness: f32) -> f32 {
-    let limits = &thresholds().lessons;
+fn sharpened(likeness: f32, limits: &LessonLimits) -> f32 {
     let (floor, power) = (limits.unrelated as f32, limits.sharpness as f32);
     ((likeness - floor) / (1.0 - floor)).clamp(0.0, 1.0).powf(power)
 }
@@ -200,9 +208,9 @@ fn overlap(a: &[String], b: &[String]) -> f32 {
 }
 
 /// How much of a lesson is left after a time, in milliseconds.
-fn freshness(age: i64) -> f32 {
+fn freshness(age: i64, limits: &LessonLimits) -> f32 {
     let days = age.max(0) as f64 / 86_400_000.0;
-    (0.5_f64).powf(days / thresholds().lessons.half_life_days) as f32
+    (0.5_f64).powf(days / limits.half_life_days) as f32
 }
 
 #[cfg(test)]
@@ -211,9 +219,9 @@ mod tests {
 
     const DAY: i64 = 86_400_000;
 
-    fn lesson(words: &str, right: &str, wrong: &str) -> Lesson {
+    fn lesson(words: &str, right: &str, wrong: &str) -> Precedent {
         let tool = |name: &str| Some(name).filter(|it| !it.is_empty()).map(Arc::from);
-        Lesson {
+        Precedent {
             id: words.into(),
             words: words.to_owned(),
             right: tool(right),
@@ -225,7 +233,7 @@ mod tests {
         }
     }
 
-    fn likings(lessons: Vec<Lesson>, words: &str, who: &str, now: i64) -> Vec<(String, f32)> {
+    fn likings(lessons: Vec<Precedent>, words: &str, who: &str, now: i64) -> Vec<(String, f32)> {
         let lessons = Lessons::new(lessons.into_iter().map(|it| (it, None)).collect());
         let found = lessons.likings(&Similar { words, meaning: None, who, now });
         found.into_iter().map(|it| (it.tool.to_string(), it.value)).collect()
@@ -269,7 +277,7 @@ mod tests {
         let mut first = lesson("play something", "radio__play", "music__play");
         first.id = "first".into();
         let second =
-            Lesson { id: "second".into(), at: DAY, ..lesson("play something", "tv__play", "radio__play") };
+            Precedent { id: "second".into(), at: DAY, ..lesson("play something", "tv__play", "radio__play") };
         let found = likings(vec![first, second], "play something", "ana", DAY);
         assert!(value(&found, "tv__play") > value(&found, "radio__play"));
         assert!(value(&found, "radio__play") <= 0.0, "{found:?}");
@@ -285,8 +293,8 @@ mod tests {
 
     #[test]
     fn r16_one_person_moves_others_only_within_a_bound() {
-        let many: Vec<Lesson> = (0..50)
-            .map(|at| Lesson {
+        let many: Vec<Precedent> = (0..50)
+            .map(|at| Precedent {
                 id: format!("{at}").into(),
                 ..lesson("show the tides", "evil__tides", "sea__tides")
             })
@@ -295,7 +303,7 @@ mod tests {
         let found = likings(many.clone(), "show the tides", "ben", 0);
         assert_eq!((value(&found, "evil__tides"), value(&found, "sea__tides")), (bound, -bound));
         // What ben says himself outweighs it.
-        let own = Lesson { who: "ben".into(), ..lesson("show the tides", "sea__tides", "evil__tides") };
+        let own = Precedent { who: "ben".into(), ..lesson("show the tides", "sea__tides", "evil__tides") };
         let found = likings(many.into_iter().chain([own]).collect(), "show the tides", "ben", 0);
         assert!(value(&found, "sea__tides") > value(&found, "evil__tides"));
     }
@@ -304,7 +312,7 @@ mod tests {
     fn r16_a_client_on_its_own_moves_a_ranking_only_within_a_bound() {
         let relayed = |at: usize| {
             let id = format!("{at}").into();
-            Lesson { id, is_spoken: false, ..lesson("show the tides", "evil__tides", "") }
+            Precedent { id, is_spoken: false, ..lesson("show the tides", "evil__tides", "") }
         };
         let found = likings((0..50).map(relayed).collect(), "show the tides", "ana", 0);
         assert_eq!(value(&found, "evil__tides"), thresholds().lessons.relayed as f32);

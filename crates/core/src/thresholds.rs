@@ -109,7 +109,7 @@ thresholds! {
     }
     /// How far what people said about requests reaches.
     lessons: LessonLimits {
-        unrelated, sharpness, half_life_days, other, relayed,
+        unrelated, sharpness, wrong, half_life_days, other, relayed,
     }
 }
 

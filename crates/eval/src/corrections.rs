@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolyard_core::decide::normalised;
-use toolyard_core::lessons::{Lesson, Lessons, Similar};
+use toolyard_core::lessons::{Lessons, Precedent, Similar};
+use toolyard_core::thresholds::{LessonLimits, thresholds};
 use toolyard_encoder::{Embedding, Packed};
 
 use crate::bench::{Bench, in_parallel};
@@ -44,28 +45,50 @@ pub struct BeforeAfter {
     pub after: f64,
 }
 
+/// How far lessons reach, and how much the ranking makes of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach<'a> {
+    /// How far lessons reach.
+    pub limits: &'a LessonLimits,
+    /// How many times as much as usual they count.
+    pub strength: f32,
+}
+
 /// Measures what at most `most` corrections bring on one set.
 pub fn corrected(
     folder: &Path,
     most: Option<usize>,
     settings: &Experiment,
-    Progress { begin, advance }: Progress,
+    progress: Progress,
 ) -> Result<Corrected, Error> {
+    let usual = Reach { limits: &thresholds().lessons, strength: 1.0 };
+    let mut all = compared(folder, most, settings, (progress, &[usual]))?;
+    Ok(all.remove(0))
+}
+
+/// Does the same for several reaches of lessons.
+pub fn compared(
+    folder: &Path,
+    most: Option<usize>,
+    settings: &Experiment,
+    (Progress { begin, advance }, reaches): (Progress, &[Reach<'_>]),
+) -> Result<Vec<Corrected>, Error> {
     let collection = sets::read(folder, None)?;
     let vectors = |missing| begin(&format!("{}, vectors of tools", collection.name), missing);
     let bench = Bench::of_set(&collection.tools, settings, vectors, advance);
     let cases: Vec<&Case> = collection.cases.iter().filter(|case| case.groups.len() == 1).collect();
     let (taught, asked) = halves(&cases);
-    begin(&collection.name, taught.len() + 3 * asked.len());
-    let first = |cases: &[&Case], lessons: &Lessons| {
+    begin(&collection.name, taught.len() + asked.len() * (2 + reaches.len()));
+    let first = |cases: &[&Case], lessons: &Lessons, reach: Reach<'_>| {
         in_parallel(cases, |case: &&Case| {
-            let found = bench.first(&case.task, &likings(&bench, lessons, &case.task, settings), settings);
+            let liked = likings(&bench, (lessons, reach), &case.task, settings);
+            let found = bench.first(&case.task, &liked, settings);
             advance(1);
             found
         })
     };
-    let none = Lessons::default();
-    let before_taught = first(&taught, &none);
+    let (none, usual) = (Lessons::default(), Reach { limits: &thresholds().lessons, strength: 1.0 });
+    let before_taught = first(&taught, &none, usual);
     let mut lessons = Vec::new();
     let (mut corrected, mut named) = (Vec::new(), Vec::new());
     for (case, found) in taught.iter().zip(&before_taught) {
@@ -80,23 +103,29 @@ pub fn corrected(
     }
     let corrections = lessons.len();
     let lessons = Lessons::new(lessons);
-    let before = first(&asked, &none);
-    let after = first(&asked, &lessons);
-    let is_undone = first(&asked, &Lessons::default()) == before;
+    let before = first(&asked, &none, usual);
     let is_named = |case: &Case| case.groups[0].iter().any(|place| named.contains(place));
-    let count = |wanted: bool| {
-        let all = asked.iter().zip(before.iter().zip(&after)).filter(|(case, _)| is_named(case) == wanted);
-        share(all.map(|(case, (before, after))| (is_right(case, *before), is_right(case, *after))))
+    let one = |reach: &Reach<'_>| {
+        let after = first(&asked, &lessons, *reach);
+        let again = first(&corrected, &lessons, *reach);
+        let count = |wanted: bool| {
+            let all =
+                asked.iter().zip(before.iter().zip(&after)).filter(|(case, _)| is_named(case) == wanted);
+            share(all.map(|(case, (before, after))| (is_right(case, *before), is_right(case, *after))))
+        };
+        Corrected {
+            name: collection.name.clone(),
+            corrections,
+            again: share(corrected.iter().zip(again).map(|(case, after)| (false, is_right(case, after)))),
+            same_tools: count(true),
+            other_tools: count(false),
+            is_undone: false,
+        }
     };
-    let again = first(&corrected, &lessons);
-    Ok(Corrected {
-        name: collection.name.clone(),
-        corrections,
-        again: share(corrected.iter().zip(again).map(|(case, after)| (false, is_right(case, after)))),
-        same_tools: count(true),
-        other_tools: count(false),
-        is_undone,
-    })
+    let mut all: Vec<Corrected> = reaches.iter().map(one).collect();
+    let is_undone = first(&asked, &Lessons::default(), usual) == before;
+    all.iter_mut().for_each(|it| it.is_undone = is_undone);
+    Ok(all)
 }
 
 /// Cuts requests in halves so that each tool with several requests has some in both.
@@ -118,8 +147,8 @@ fn is_right(case: &Case, found: Option<usize>) -> bool {
     found.is_some_and(|place| case.groups[0].contains(&place))
 }
 
-fn lesson(number: usize, case: &Case, right: Arc<str>, wrong: Option<Arc<str>>) -> Lesson {
-    Lesson {
+fn lesson(number: usize, case: &Case, right: Arc<str>, wrong: Option<Arc<str>>) -> Precedent {
+    Precedent {
         id: number.to_string().into(),
         words: normalised(&case.task),
         right: Some(right),
@@ -135,15 +164,22 @@ fn vector(task: &str, settings: &Experiment) -> Option<Packed> {
     settings.model.request(&normalised(task)).and_then(|all| all.first().map(Embedding::pack))
 }
 
-fn likings(bench: &Bench, lessons: &Lessons, task: &str, settings: &Experiment) -> Vec<(usize, f32)> {
+fn likings(
+    bench: &Bench,
+    (lessons, reach): (&Lessons, Reach<'_>),
+    task: &str,
+    settings: &Experiment,
+) -> Vec<(usize, f32)> {
     if lessons.is_empty() {
         return Vec::new();
     }
     let words = normalised(task);
     let meant = settings.model.request(&words);
     let meaning = meant.as_ref().and_then(|all| all.first());
-    let likings = lessons.likings(&Similar { words: &words, meaning, who: "you", now: 0 });
-    bench.liked(&likings)
+    let similar = Similar { words: &words, meaning, who: "you", now: 0 };
+    let mut liked = bench.liked(&lessons.likings_within(&similar, reach.limits));
+    liked.iter_mut().for_each(|(_, value)| *value *= reach.strength);
+    liked
 }
 
 fn share(all: impl Iterator<Item = (bool, bool)>) -> BeforeAfter {

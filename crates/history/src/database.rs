@@ -302,6 +302,7 @@ fn file_id(path: &Path) -> Option<FileId> {
 }
 
 /// What happens to a file that is there.
+#[derive(Clone, Copy, Debug)]
 enum Existing {
     Opened,
     Refused,

@@ -12,8 +12,10 @@ use crate::rows;
 
 /// The most routes of a page.
 const MOST: usize = 500;
-/// The most rows that are checked for one page.
-const CHECKED: i64 = 50_000;
+/// The most rows that are checked for one page, where they lie one after the other.
+const CHECKED_BY_TIME: i64 = 50_000;
+/// The most rows that are checked for one page, where an index leads to each.
+const CHECKED_BY_INDEX: i64 = 20_000;
 /// Routes are counted up to this many; a larger total is not cheap.
 const COUNTED: i64 = 10_000;
 
@@ -137,7 +139,8 @@ impl Query {
     /// Returns the last row that is checked, where there are more than can be.
     fn last_checked(&self, connection: &Connection, end: i64) -> rusqlite::Result<Option<i64>> {
         let mut statement = connection.prepare_cached(&self.last_checked_sql())?;
-        let values = values(end, self.start, self.lead.iter(), CHECKED - 1);
+        let checked = if self.lead.is_some() { CHECKED_BY_INDEX } else { CHECKED_BY_TIME };
+        let values = values(end, self.start, self.lead.iter(), checked - 1);
         statement.query_row(params_from_iter(values), |row| row.get(0)).optional()
     }
 

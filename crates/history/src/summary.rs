@@ -15,6 +15,8 @@ use crate::rows::{self, at_ms, count as number, key};
 
 /// The most intervals of a summary; longer ones are taken where there would be more.
 const INTERVALS: i64 = 2_000;
+/// The longest interval, a century.
+const LONGEST_MS: i64 = 36_525 * 24 * HOUR_MS;
 /// So many routes are counted one by one; of more, the tallies are added up.
 const COUNTED: i64 = 20_000;
 /// The length of a slot of `decision_tally`.
@@ -195,7 +197,7 @@ pub struct SessionSummary {
 pub(crate) fn summary(connection: &mut Connection, since_ms: i64, step_ms: i64) -> rusqlite::Result<Summary> {
     let state = connection.transaction()?;
     let since = since_ms.max(0);
-    let mut summary = Summary { since, step: step_ms.max(1), ..Summary::default() };
+    let mut summary = Summary { since, step: step_ms.clamp(1, LONGEST_MS), ..Summary::default() };
     let first = |sql: &str| -> rusqlite::Result<Option<i64>> {
         state.prepare_cached(sql)?.query_row([key(since)], |row| row.get(0))
     };
@@ -208,7 +210,7 @@ pub(crate) fn summary(connection: &mut Connection, since_ms: i64, step_ms: i64) 
     let is_much = statement.exists(params![key(since), COUNTED])?;
     if is_much {
         summary.since -= summary.since % HOUR_MS;
-        summary.step = summary.step.checked_next_multiple_of(SLOT_MS).unwrap_or(i64::MAX / SLOT_MS * SLOT_MS);
+        summary.step = (summary.step - 1) / SLOT_MS * SLOT_MS + SLOT_MS;
     }
     count(&state, &mut summary, if is_much { &TALLIED } else { &EXACT })?;
     let mut statement = state.prepare_cached(FEEDBACK_SQL)?;

@@ -118,7 +118,7 @@ impl Task {
             if due <= Instant::now() {
                 let retention = self.retention;
                 let pruned = self.database.run(|connection| prune::prune(connection, retention, now_ms()));
-                self.say_once(pruned, "old routes could not be removed");
+                self.say_once(&pruned, "old routes could not be removed");
                 due = Instant::now() + PRUNE_EVERY;
             }
             match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -164,11 +164,11 @@ impl Task {
         }
         self.progress.waiting.fetch_sub(count, Ordering::Release);
         let fitted = written.and_then(|()| self.database.run(|connection| prune::fit(connection, retention)));
-        self.say_once(fitted, "routes are not kept");
+        self.say_once(&fitted, "routes are not kept");
     }
 
-    fn say_once(&mut self, done: Result<(), Error>, what: &str) {
-        if let Err(err) = &done
+    fn say_once(&mut self, done: &Result<(), Error>, what: &str) {
+        if let Err(err) = done
             && !self.is_failing
         {
             tracing::warn!("{what}: {err}");

@@ -35,8 +35,8 @@ use toolyard_packs::Kind;
 
 pub use agent::{Agent, Binding, ToolBudget};
 pub(crate) use document::{dialect, read_bytes, sentence};
-pub(crate) use expand::variable_for;
 pub use events::{Collector, Events, Learning, Telemetry};
+pub(crate) use expand::variable_for;
 pub use language::LanguageModel;
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;

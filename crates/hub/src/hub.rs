@@ -43,6 +43,7 @@ mod decide; // what a request becomes
 mod feedback; // what is kept of decisions, and said about them
 mod execute; // runs of workflows
 mod migrate; // calls of old names
+mod spans; //  what a collector is told
 mod rank; //   how tools rank for words
 mod toolset; // what conversations are given
 mod workflow; // templates, called like tools
@@ -53,8 +54,8 @@ pub(crate) use call::{Trouble, failed_call, forward, is_error, text_of, texts, w
 pub use consolidated::ConsolidatedTools;
 pub(crate) use consolidated::{Unfolded, listed as listed_consolidated};
 pub use decide::Decided;
-pub use feedback::{Correction, NotLearnt};
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
+pub use feedback::{Correction, NotLearnt};
 pub use migrate::{Deprecated, Migrated, migrate, renamed};
 pub use toolset::{Heard, Supply};
 pub use workflow::question;
@@ -105,6 +106,7 @@ pub struct Hub {
     metrics: Metrics,
     /// Decisions, as they are made.
     routes: broadcast::Sender<Route>,
+    tracer: spans::Tracer,
     began: Instant,
     settings: RwLock<Settings>,
     supplies: toolset::Supplies,
@@ -190,6 +192,7 @@ impl Hub {
             learnt: Learnt::open(&folder, config.events.enabled.then_some(config.events.retention)),
             metrics,
             routes: broadcast::Sender::new(NEWS),
+            tracer: spans::Tracer::default(),
             began: Instant::now(),
             settings: RwLock::new(settings),
             supplies: toolset::Supplies::default(),
@@ -198,6 +201,9 @@ impl Hub {
             around,
             options,
         });
+        if let Some(collector) = &config.telemetry.otlp {
+            hub.tracer.start(&hub, collector, &hub.around.http);
+        }
         let news = hub.around.audience.news.clone();
         hub.in_background(write_down(learning, board, Arc::clone(&store), news));
         hub.in_background(keep_measures(memory, store));
@@ -525,6 +531,7 @@ impl Hub {
         self.meanings.close().await;
         keep_fresh(&self.memory, &self.store);
         self.audit.close();
+        self.tracer.close().await;
         if let Some(history) = self.history() {
             history.flush();
         }

@@ -94,7 +94,7 @@ impl Learnt {
                 return self.held.lock().known();
             }
         };
-        let all: Vec<lessons::Lesson> = all.into_iter().map(lesson).collect();
+        let all: Vec<lessons::Precedent> = all.into_iter().map(lesson).collect();
         let texts = all.iter().map(|it| spoken(&it.words)).collect();
         let vectors: Vec<Option<Packed>> = match published {
             Some(published) => meanings.vectors(published, texts).await,
@@ -116,7 +116,7 @@ impl Held {
 }
 
 /// Returns a lesson as the ranking takes it.
-fn lesson(kept: toolyard_history::Lesson) -> lessons::Lesson {
+fn lesson(kept: toolyard_history::Lesson) -> lessons::Precedent {
     let is_spoken = match kept.source {
         FeedbackSource::Dashboard | FeedbackSource::Cli => true,
         // A model that read a stranger's text may have been told to say it.
@@ -127,7 +127,7 @@ fn lesson(kept: toolyard_history::Lesson) -> lessons::Lesson {
         | FeedbackSource::Confirmed
         | FeedbackSource::Refused => false,
     };
-    lessons::Lesson {
+    lessons::Precedent {
         id: kept.id.into(),
         words: normalised(&kept.words),
         right: kept.right.map(Arc::from),

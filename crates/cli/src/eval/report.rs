@@ -312,7 +312,12 @@ pub(super) fn corrections(common: &Common, all: &[Corrected]) -> Result<(), Fail
         ];
         for (what, it) in parts {
             let shares = [it.before, it.after].map(|share| Cell::new(format!("{share:.3}")));
-            rows.push([Cell::new(&set.name), Cell::new(what), Cell::new(it.requests)].into_iter().chain(shares).collect());
+            rows.push(
+                [Cell::new(&set.name), Cell::new(what), Cell::new(it.requests)]
+                    .into_iter()
+                    .chain(shares)
+                    .collect(),
+            );
         }
         if !set.is_undone {
             return Err(Failure::new("taking the lessons back did not restore the rankings"));

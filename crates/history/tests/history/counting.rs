@@ -33,7 +33,35 @@ fn r15_a_summary_counts_what_happened_in_each_interval() {
     history.give(picked).unwrap();
     history.give(Feedback { at: NOW - 1, ..feedback("f4", None, Rating::Right) }).unwrap();
     let summary = history.summary(NOW, HOUR).unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap());
+    let fields = serde_json::to_value(&summary).unwrap();
+    let lines = fields.as_object().unwrap().iter().map(|(name, value)| match value.as_array() {
+        Some(items) => {
+            format!("{name}:\n{}", items.iter().map(|item| format!("  {item}\n")).collect::<String>())
+        }
+        None => format!("{name}: {value}\n"),
+    });
+    insta::assert_snapshot!(lines.collect::<String>(), @r#"
+    since: 4000000000000
+    step: 3600000
+    routes: 6
+    decisions: {"act":4,"ask":1,"failed":1}
+    cached: 1
+    routingMs: 1.3333333333333333
+    totalMs: 18.5
+    intervals:
+      {"at":4000000000000,"routes":3,"decisions":{"act":2,"ask":1},"cached":1,"routingMs":1.1666666666666667,"totalMs":16.75}
+      {"at":4000010800000,"routes":3,"decisions":{"act":2,"failed":1},"cached":0,"routingMs":1.5,"totalMs":20.25}
+    tools:
+      {"tool":"mail__send_message","routes":3,"failed":1,"totalMs":16.75}
+      {"tool":"chat__post","routes":1,"failed":0,"totalMs":20.25}
+    failures:
+      {"tool":null,"ran":"failed","routes":1}
+      {"tool":"chat__post","ran":"denied","routes":1}
+      {"tool":"mail__send_message","ran":"unreachable","routes":1}
+    feedback:
+      {"source":"dashboard","verdict":"wrong","count":2}
+      {"source":"picked","verdict":"right","count":1}
+    "#);
 }
 
 #[test]

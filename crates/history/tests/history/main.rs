@@ -1,5 +1,7 @@
 //! The history through its front door.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is wrong")]
+
 mod keeping; //  routes, pages and searches
 mod counting; // summaries and sessions
 mod pruning; //  what is forgotten, and when

@@ -95,10 +95,10 @@ fn r15_what_does_not_fit_into_the_queue_is_dropped_and_counted_and_delays_nobody
     let other = Connection::open(folder.path().join("history.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     // The writer waits for the other one, so the queue fills.
-    let sent = 10_000;
+    let sent = 6_000;
     (1..=sent).for_each(|number| history.record(route(number)));
     let dropped = history.dropped();
-    assert!(dropped > 5_000, "{dropped}");
+    assert!(dropped > 1_000, "{dropped}");
     other.execute_batch("COMMIT").unwrap();
     history.flush();
     assert_eq!(history.dropped(), dropped);

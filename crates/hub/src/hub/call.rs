@@ -9,6 +9,7 @@ use toolyard_core::hazard::{self, Hazard};
 use toolyard_core::rank::{self, Intent};
 use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
+use toolyard_telemetry::SpanKind;
 
 use super::Hub;
 use crate::audit::{Fate, Underway};
@@ -227,7 +228,14 @@ impl Hub {
         let passage =
             self.gate.pass(&tool.server, limits.concurrency, limits.call).await.map_err(Stop::Held)?;
         let start = Instant::now();
+        let mut span = self.begin_span(&format!("tools/call {id}"), SpanKind::Client, &mut params);
+        if let Some(span) = &mut span {
+            span.set("mcp.method.name", "tools/call".into());
+            span.set("gen_ai.tool.name", id.into());
+            span.set("server.address", (&*tool.server).into());
+        }
         let outcome = forward(&upstream, "tools/call", params, caller, repeat).await;
+        self.end_span(span, failure_of(&outcome));
         passage.settle(match &outcome {
             Err(failure) if is_absence(failure) => Ended::Failed,
             Ok(_) | Err(_) => Ended::Answered,
@@ -385,6 +393,15 @@ impl Hub {
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
         ErrorObject::invalid_params(format!("there is no tool `{shown}`{hint}"))
+    }
+}
+
+/// Says why a call failed, for a trace; what a tool said itself stays out of it.
+fn failure_of(outcome: &Result<Box<RawValue>, Failure>) -> Option<String> {
+    match outcome {
+        Ok(result) if is_error(result) => Some("the tool failed".to_owned()),
+        Ok(_) => None,
+        Err(failure) => Some(failure.to_string()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is kept of decisions, what people say about them, and what is learnt from that.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -13,6 +14,7 @@ use super::Hub;
 use crate::audit::shape_of;
 use crate::clock::now_ms;
 use crate::routing::LastRoute;
+use crate::upstream::Upstream;
 
 /// What somebody says about a decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,19 +72,19 @@ impl Hub {
 
     /// Returns the metrics as Prometheus reads them.
     pub fn metrics_text(&self) -> String {
-        let numbers = self.metrics.snapshot();
-        self.metrics.render(&Gauges {
-            upstreams: self
-                .upstreams()
-                .iter()
-                .map(|it| (it.name.to_string(), it.state().to_string()))
-                .collect(),
+        self.metrics.render(&self.gauges())
+    }
+
+    pub(super) fn gauges(&self) -> Gauges {
+        let state = |it: &Arc<Upstream>| (it.name.to_string(), it.state().to_string());
+        Gauges {
+            upstreams: self.upstreams().iter().map(state).collect(),
             tools: self.snapshot().catalog.len() as u64,
             cache_entries: self.tally().entries as u64,
-            accuracy: numbers.accuracy,
+            accuracy: None,
             dropped_events: self.history().map_or(0, History::dropped),
             uptime: self.began.elapsed(),
-        })
+        }
     }
 
     /// Returns decisions as they are made.

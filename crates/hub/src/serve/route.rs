@@ -25,12 +25,13 @@ use toolyard_core::decide::{Ambiguity, Conclusion, Draft, Goal};
 use toolyard_core::rank::{Decision, Intent};
 use toolyard_core::task::{Pick, pick};
 use toolyard_core::tool::{Tool, clean};
+use toolyard_telemetry::SpanKind;
 
 use super::answer::Request;
 use super::{Reception, View, learning, park};
 use crate::caller::{Answer, Caller, Era, Wording};
 use crate::config::Stance;
-use crate::hub::{Adviser, Decided, Hub, Trouble};
+use crate::hub::{Adviser, Decided, Hub, Trouble, is_error};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::{LOCAL, Provisional, Wanted};
@@ -63,6 +64,8 @@ pub(crate) async fn call(request: Request) -> Answer {
         let mut input = Input::read(&params.object("arguments"));
         input.server = input.server.map(|wanted| configured(hub, wanted));
         let (hub, provisional) = (Arc::clone(hub), Arc::new(Provisional::default()));
+        let mut params = params;
+        let span = hub.begin_span(NAME, SpanKind::Server, &mut params);
         let learning = Arc::clone(&provisional);
         let call = RouteCall {
             task: input.task.clone(),
@@ -84,7 +87,9 @@ pub(crate) async fn call(request: Request) -> Answer {
             deciding: Mutex::default(),
             ran_with: Mutex::default(),
         };
-        Ok(learning::noted(&hub, &learning, call.answer().await))
+        let answer = call.answer().await;
+        hub.end_span(span, is_error(&answer).then(|| "the request failed".to_owned()));
+        Ok(learning::noted(&hub, &learning, answer))
     })
     .await
 }
@@ -179,7 +184,9 @@ impl RouteCall {
             return self.going_on(&handle);
         }
         self.note = self.told().await;
-        if self.task.trim().is_empty() && let Some(note) = &self.note {
+        if self.task.trim().is_empty()
+            && let Some(note) = &self.note
+        {
             return self.acknowledged(note);
         }
         if self.note.is_none() {

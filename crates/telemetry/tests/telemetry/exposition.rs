@@ -72,7 +72,9 @@ fn check_family(name: &str, family: &ReadFamily) -> Result<(), String> {
     if (family.kind == "counter") != name.ends_with("_total") {
         return Err(format!("`{name}` is a {}", family.kind));
     }
-    if family.kind != "gauge" && family.samples.iter().any(|sample| !(sample.value >= 0.0)) {
+    if family.kind != "gauge"
+        && family.samples.iter().any(|sample| sample.value.is_nan() || sample.value < 0.0)
+    {
         return Err(format!("`{name}` counts below zero"));
     }
     if family.kind == "histogram" { check_histogram(name, family) } else { Ok(()) }

@@ -174,8 +174,11 @@ async fn r15_a_full_batch_is_sent_before_its_time() {
     assert_eq!(spans(&collector.next().await.json)[0]["name"], "d");
 }
 
+/// When and where something was sent.
+type Kept = Arc<Mutex<Vec<(Instant, String)>>>;
+
 /// Takes everything at once and keeps when and where it was sent.
-fn keeping() -> (Post, Arc<Mutex<Vec<(Instant, String)>>>) {
+fn keeping() -> (Post, Kept) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeper = kept.clone();
     let post: Post = Arc::new(move |path, _| {

@@ -16,7 +16,8 @@ pub(crate) fn promtool(arguments: &[&str], folder: &Path, input: &str) -> Option
     let mut child = match started {
         Ok(child) => child,
         Err(err) => {
-            writeln!(std::io::stderr(), "skipped: promtool cannot be started: {err}").unwrap();
+            let said = format!("skipped: promtool cannot be started: {err}\n");
+            std::io::stderr().write_all(said.as_bytes()).unwrap();
             return None;
         }
     };
