@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::common::Common;
 use crate::{
-    add, audit, audit_names, call, chat, completions, connect, consolidate, describe, doctor, domains, eval,
-    feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs, proxy, recorded, remove,
-    replay, route, routes, run, runs, serve, skills, status, tiers, toolset,
+    add, audit, audit_names, call, chat, completions, connect, consolidate, dashboard, describe, doctor,
+    domains, eval, feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs, proxy,
+    recorded, remove, replay, route, routes, run, runs, serve, skills, status, tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -60,6 +60,7 @@ pub(crate) enum Command {
     Connect(connect::Connect),
     Login(login::Login),
     Logs(logs::Logs),
+    Dashboard(dashboard::ShowDashboard),
     Routes(routes::Routes),
     Feedback(feedback::GiveFeedback),
     Learnt(learnt::Learnt),

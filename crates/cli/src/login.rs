@@ -91,14 +91,15 @@ fn why_none(config: &Config, asked: &Login) -> &'static str {
 }
 
 /// Whether a browser that opens here is one that the person sees.
-fn expects_browser() -> bool {
+pub(crate) fn expects_browser() -> bool {
     let is_remote = env("SSH_CONNECTION").is_some() || env("SSH_TTY").is_some();
     let has_screen =
         cfg!(target_os = "macos") || env("DISPLAY").is_some() || env("WAYLAND_DISPLAY").is_some();
     has_screen && !is_remote
 }
 
-fn open(address: &str) -> bool {
+/// Opens an address in the browser; false where there is none.
+pub(crate) fn open(address: &str) -> bool {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = |command: &mut Command| {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()

@@ -42,6 +42,7 @@ mod metadata; //    what is known of tools, as files
 mod lint; //        how well tools are documented
 mod eval; //        how well requests find their tools
 mod recorded; //    a recorded server, for measurements
+mod dashboard; //   the page for people
 mod routes; //      what was decided
 mod feedback; //    what a person says about it
 mod learnt; //      what was learnt from that
@@ -148,6 +149,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Completions(asked)) => completions::run(Args::command(), &asked),
         Some(Command::Man(asked)) => man::run(Args::command(), &asked),
         Some(Command::Recorded(asked)) => recorded::run(&asked),
+        Some(Command::Dashboard(asked)) => dashboard::run(&common, &asked).await,
         Some(Command::Routes(asked)) => routes::run(&common, &asked),
         Some(Command::Feedback(asked)) => feedback::run(&common, &asked).await,
         Some(Command::Learnt(asked)) => learnt::run(&common, &asked).await,

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use toolyard_dashboard::{Dashboard, is_public};
 use toolyard_hub::config::{self, Config};
 use toolyard_hub::hub::{Hub, Learning};
 use toolyard_hub::serve::{Reception, http, stdio};
@@ -106,6 +107,7 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
     let outcome = match listener {
         Some(listener) => {
             anstream::eprintln!("toolyard serves {serving}");
+            anstream::eprintln!("dashboard at {}", page(&serving));
             over_http(reception, listener).await
         }
         None => over_stdio(reception, asked.profile.as_deref()).await,
@@ -118,6 +120,11 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
     outcome
 }
 
+/// Returns the address of the dashboard beside that of the endpoint.
+pub(crate) fn page(serving: &str) -> String {
+    format!("{}/dashboard", serving.trim_end_matches("/mcp"))
+}
+
 /// Reads the settings. What the command line says about the surface comes first.
 fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Failure> {
     let mut config = source.load()?;
@@ -125,7 +132,7 @@ fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Fai
     Ok(config)
 }
 
-async fn listen(address: SocketAddr, config: &Config) -> Result<TcpListener, Failure> {
+pub(crate) async fn listen(address: SocketAddr, config: &Config) -> Result<TcpListener, Failure> {
     if !address.ip().is_loopback() && config.serve.token.is_none() {
         return Err(Failure::usage(format!(
             "{address} can be reached from outside, and no token protects it"
@@ -145,9 +152,13 @@ async fn over_stdio(reception: Arc<Reception>, profile: Option<&str>) -> Result<
     }
 }
 
-async fn over_http(reception: Arc<Reception>, listener: TcpListener) -> Result<(), Failure> {
+pub(crate) async fn over_http(reception: Arc<Reception>, listener: TcpListener) -> Result<(), Failure> {
     let (close, closing) = watch::channel(false);
-    let mut serving = tokio::spawn(http::serve(reception, listener, closing, http::Pages::default()));
+    let pages = match Dashboard::new(Arc::clone(&reception.hub)) {
+        Some(dashboard) => http::Pages { router: dashboard.until(closing.clone()).router(), is_public },
+        None => http::Pages::default(),
+    };
+    let mut serving = tokio::spawn(http::serve(reception, listener, closing, pages));
     tokio::select! {
         served = &mut serving => return Ok(served.map_err(|err| Failure::new(err.to_string()))??),
         () = told_to_end() => {}

@@ -4,7 +4,8 @@
 
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 /// Returns the thresholds.
 pub fn thresholds() -> &'static Thresholds {
@@ -12,6 +13,37 @@ pub fn thresholds() -> &'static Thresholds {
         serde_json::from_str(include_str!("../data/thresholds.json")).expect("a test reads the thresholds")
     });
     &ALL
+}
+
+/// One number that decides, as people read it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Threshold {
+    /// Its group and its name, such as `decision.confidence`.
+    pub name: String,
+    /// The number.
+    pub value: f64,
+    /// What it decides.
+    pub meaning: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Returns every number that decides with what it means, in the order of the file.
+pub fn explained() -> Vec<Threshold> {
+    let groups: Map<String, Value> =
+        serde_json::from_str(include_str!("../data/thresholds.json")).expect("a test reads the thresholds");
+    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let of_group = |(group, entries): (&String, &Value)| -> Vec<Threshold> {
+        let entries = entries.as_object().into_iter().flatten();
+        let one = |(name, entry): (&String, &Value)| Threshold {
+            name: format!("{group}.{name}"),
+            value: entry["value"].as_f64().unwrap_or_default(),
+            meaning: text(entry, "meaning"),
+            source: text(entry, "source"),
+        };
+        entries.map(one).collect()
+    };
+    groups.iter().flat_map(of_group).collect()
 }
 
 /// A number with its meaning and its source; both are for people.
@@ -115,10 +147,26 @@ thresholds! {
 
 #[cfg(test)]
 mod tests {
-    use super::thresholds;
+    use super::{explained, thresholds};
 
     #[test]
     fn r14_every_threshold_is_read_and_is_a_number() {
         assert!(format!("{:?}", thresholds()).matches(": ").count() > 80);
+    }
+
+    #[test]
+    fn r15_every_threshold_says_what_it_means() {
+        let all = explained();
+        let confidence = all.first().expect("there are thresholds");
+        assert_eq!(
+            (confidence.name.as_str(), confidence.value),
+            ("decision.confidence", thresholds().decision.confidence)
+        );
+        let silent: Vec<&str> = all
+            .iter()
+            .filter(|it| it.meaning.is_empty() || it.source.is_empty())
+            .map(|it| it.name.as_str())
+            .collect();
+        assert!(all.len() > 80 && silent.is_empty(), "{silent:?}");
     }
 }

@@ -45,6 +45,7 @@ mod execute; // runs of workflows
 mod migrate; // calls of old names
 mod spans; //  what a collector is told
 mod rank; //   how tools rank for words
+mod restart; // servers started again on request
 mod toolset; // what conversations are given
 mod workflow; // templates, called like tools
 

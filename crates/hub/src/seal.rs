@@ -89,6 +89,13 @@ impl Seal {
     }
 }
 
+/// Makes a secret that nobody can guess.
+pub fn fresh_token() -> String {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
 /// Returns a digest that tells requests apart.
 pub fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();

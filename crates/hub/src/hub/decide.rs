@@ -26,11 +26,46 @@ pub struct Decided {
     pub adviser: Option<Adviser>,
 }
 
+/// What a decision is made for.
+#[derive(Clone, Copy)]
+enum Manner {
+    /// Somebody waits for what comes of it.
+    Serving,
+    /// Somebody wants to know what would come of it with another least confidence.
+    Rehearsing { confidence: f64 },
+}
+
 impl Hub {
     /// Decides what a request becomes. `wanted` says whose it is and where its tools may come from; its task is that of
     /// `goal`.
     pub async fn decide(&self, snapshot: &Arc<Snapshot>, wanted: &Wanted<'_>, goal: Goal<'_>) -> Decided {
-        let (config, mut adviser) = (self.config(), self.adviser());
+        self.decide_as(Manner::Serving, snapshot, wanted, goal).await
+    }
+
+    /// Says what a request would become if this were the least confidence to act with. Nothing is remembered or
+    /// counted, and no language model is asked.
+    pub async fn rehearse(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        wanted: &Wanted<'_>,
+        goal: Goal<'_>,
+        confidence: f64,
+    ) -> Conclusion {
+        self.decide_as(Manner::Rehearsing { confidence }, snapshot, wanted, goal).await.conclusion
+    }
+
+    async fn decide_as(
+        &self,
+        manner: Manner,
+        snapshot: &Arc<Snapshot>,
+        wanted: &Wanted<'_>,
+        goal: Goal<'_>,
+    ) -> Decided {
+        let config = self.config();
+        let (mut adviser, confidence) = match manner {
+            Manner::Serving => (self.adviser(), config.routing.confidence_threshold),
+            Manner::Rehearsing { confidence } => (None, confidence),
+        };
         let is_shown =
             |server: &str| wanted.servers.is_empty() || wanted.servers.iter().any(|it| it == server);
         let shows = |tool: &Tool| is_shown(&tool.server) && self.permits(snapshot, tool);
@@ -48,7 +83,7 @@ impl Hub {
             confirms: &confirms,
             estimate_ms: &estimate_ms,
             now: now(),
-            confidence: routing.confidence_threshold,
+            confidence,
             plans: routing.enable_multi_tool,
             advises: adviser.is_some(),
             compares: routing.semantic_search.enabled,
@@ -57,7 +92,13 @@ impl Hub {
         let conclusion = loop {
             match (decide.advance(), &mut adviser) {
                 (Next::Rank(words), _) => {
-                    let decision = self.rank(snapshot, &Wanted { task: &words, ..*wanted }).await;
+                    let wanted = Wanted { task: &words, ..*wanted };
+                    let decision = match manner {
+                        Manner::Serving => self.rank(snapshot, &wanted).await,
+                        Manner::Rehearsing { confidence } => {
+                            Arc::new(self.rank_unnoticed(snapshot, &wanted, confidence).await)
+                        }
+                    };
                     decide.ranked(words, decision);
                 }
                 (Next::Compare(comparison), _) => {

@@ -165,6 +165,30 @@ impl Hub {
         decision
     }
 
+    /// Ranks tools for words as if this were the least confidence to act with. Nothing is remembered or counted.
+    pub(super) async fn rank_unnoticed(
+        &self,
+        snapshot: &Snapshot,
+        wanted: &Wanted<'_>,
+        confidence: f64,
+    ) -> Decision {
+        let mut scene = self.scene();
+        let mut config = Config::clone(&scene.config);
+        config.routing.confidence_threshold = confidence;
+        let mut key = Key {
+            task: normalised(wanted.task),
+            preferred_server: wanted.preferred_server.map(str::to_owned),
+            person: wanted.person.into(),
+            servers: wanted.servers.to_vec(),
+            recent: Vec::new(),
+            failed: scene.failed.clone(),
+            candidates: wanted.candidates.unwrap_or(config.routing.max_candidates).clamp(1, MOST_CANDIDATES),
+            world: scene.world(snapshot),
+        };
+        scene.config = Arc::new(config);
+        self.rank_in_time(&mut scene, snapshot, &mut key, Reasons::LeftOut).await.decision
+    }
+
     /// Ranks tools for a search, the best first, with scores that compare only with one another. `provisional` is told
     /// when some of them were not understood yet.
     pub async fn find(

@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -116,6 +117,8 @@ struct Current {
     uses: u64,
     /// How many abilities of clients the server was told of when it started.
     told: usize,
+    /// When the link was made.
+    ready: Option<Instant>,
 }
 
 impl Current {
@@ -163,6 +166,7 @@ impl Upstream {
             last_used: Instant::now(),
             uses: 0,
             told: 0,
+            ready: None,
         }));
         let ability_count = Arc::clone(&around.audience.ability_count);
         let (stops, halt) = mpsc::unbounded_channel();
@@ -184,6 +188,12 @@ impl Upstream {
     /// Returns where the server is in its life.
     pub fn state(&self) -> State {
         self.state.borrow().clone()
+    }
+
+    /// Returns for how long the server has been running; `None` when it does not.
+    pub fn ready_for(&self) -> Option<Duration> {
+        let ready = self.current.lock().ready.filter(|_| self.state() == State::Ready);
+        ready.map(|ready| ready.elapsed())
     }
 
     /// Asks a question and waits for the answer, starting the server when it does not run.

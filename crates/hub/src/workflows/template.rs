@@ -82,6 +82,11 @@ impl Template {
         tools.filter_map(|tool| Some(tool.as_str().split_once("__")?.0)).collect()
     }
 
+    /// Returns its steps, in the order in which they are written.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
     /// Returns the tools that it calls.
     pub fn tools(&self) -> impl Iterator<Item = &ToolId> {
         let undo = self.steps.iter().filter_map(|step| Some(&step.undo.as_ref()?.tool));

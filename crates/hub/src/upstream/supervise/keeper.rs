@@ -249,6 +249,7 @@ impl Keeper {
                 self.tries.ready = Some(Instant::now());
                 let mut current = self.current.lock();
                 (current.link, current.uses, current.told) = (Some(Arc::clone(&link)), 0, told);
+                current.ready = self.tries.ready;
                 drop(current);
                 self.state.send_replace(State::Ready);
                 Ok(link)

@@ -1,0 +1,75 @@
+// Shows candidates: how likely each tool is, and the signals that raised or lowered it.
+
+import { h, withVars } from "./dom.js";
+import { decimal, signed } from "./format.js";
+import { chip, effectChip, shareBar, toolName } from "./ui.js";
+
+/** Lists the candidates. `action` may add a button to each. */
+export function candidateList(candidates, { chosen, action } = {}) {
+  return h(
+    "ol.candidates",
+    { data: { testid: "candidates" } },
+    candidates.map((candidate, at) =>
+      h(
+        "li.candidate",
+        { data: { testid: "candidate", tool: candidate.tool } },
+        h(
+          "div.candidate-head",
+          {},
+          h(
+            "span.candidate-name",
+            {},
+            toolName(candidate.tool),
+            effectChip(candidate.effect),
+            candidate.tool === chosen ? chip("chosen", "accent") : null,
+          ),
+          shareBar(candidate.probability, { tone: at ? "faint" : null }),
+        ),
+        candidate.summary ? h("p.candidate-summary.muted", {}, candidate.summary) : null,
+        candidate.reasons?.length ? h("p.candidate-reasons", {}, candidate.reasons.join(" · ")) : null,
+        candidate.signals?.length || action
+          ? h(
+              "div.candidate-foot",
+              {},
+              candidate.signals?.length ? signalDetails(candidate.signals, at === 0) : h("div.no-signals"),
+              action?.(candidate) ?? null,
+            )
+          : null,
+      ),
+    ),
+  );
+}
+
+function signalDetails(signals, isOpen) {
+  const sorted = signals
+    .filter((signal) => signal.added)
+    .sort((a, b) => Math.abs(b.added) - Math.abs(a.added));
+  const most = Math.max(...sorted.map((signal) => Math.abs(signal.added)), 0.0001);
+  return h(
+    "details.signals",
+    { open: isOpen, data: { testid: "signals" } },
+    h("summary", {}, `Signals (${sorted.length})`),
+    h(
+      "ul",
+      {},
+      sorted.map(({ name, meaning, value, added }) =>
+        h(
+          "li",
+          { title: `${name} = ${decimal(value)}` },
+          h("span.signal-name", {}, meaning ?? name),
+          withVars(
+            h(
+              "span.signal-bar",
+              { "aria-hidden": "true", data: { sign: added < 0 ? "minus" : "plus" } },
+              h("span"),
+            ),
+            {
+              share: `${((Math.abs(added) / most) * 50).toFixed(1)}%`,
+            },
+          ),
+          h("span.number", {}, signed(added)),
+        ),
+      ),
+    ),
+  );
+}
