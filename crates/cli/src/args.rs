@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use crate::common::Common;
 use crate::{
     add, audit, audit_names, call, chat, completions, connect, consolidate, dashboard, describe, doctor,
-    domains, eval, feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs, proxy,
-    recorded, remove, replay, route, routes, run, runs, serve, skills, status, tiers, toolset,
+    domains, enrich, eval, feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs,
+    proxy, recorded, remove, replay, route, routes, run, runs, serve, skills, status, tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -70,6 +70,7 @@ pub(crate) enum Command {
     Status(status::Show),
     Doctor(doctor::Doctor),
     Metadata(metadata::Metadata),
+    Enrich(enrich::Enrich),
     Lint(lint::Lint),
     Eval(eval::Eval),
     Completions(completions::Completions),

@@ -39,6 +39,7 @@ mod audit_names; // old names of tools in a tree of texts
 mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
 mod metadata; //    what is known of tools, as files
+mod enrich; //      what a model writes about tools
 mod lint; //        how well tools are documented
 mod eval; //        how well requests find their tools
 mod recorded; //    a recorded server, for measurements
@@ -144,6 +145,7 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
         Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
+        Some(Command::Enrich(asked)) => enrich::run(&common, &asked).await,
         Some(Command::Lint(asked)) => lint::run(&common, &asked).await,
         Some(Command::Eval(asked)) => eval::run(&common, &asked).await,
         Some(Command::Completions(asked)) => completions::run(Args::command(), &asked),

@@ -20,6 +20,7 @@ pub mod session; //  what one conversation has active
 pub mod index; //    words, phrasings and names over the catalog
 pub mod lint; //     how well tools are documented
 pub mod lessons; //  what people said about earlier requests
+pub mod enrich; //   what a model may write about tools that nobody wrote about
 pub mod rank; //     a request becomes a decision, with reasons
 pub mod arguments; // the words of a request become the arguments of a tool
 pub mod plan; //     a checked graph of tool calls

@@ -28,6 +28,7 @@ use subject::Subject;
 
 pub use confusable::{ConfusablePair, Distinction};
 pub use rule::{DiagnosticLevel, RuleId};
+pub(crate) use stuffing::advertising;
 pub use suggest::sidecars;
 
 /// What was found in a catalog.

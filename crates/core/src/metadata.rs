@@ -1,7 +1,7 @@
 //! What is known of a tool beyond what its server says: what people call it, when they need it.
 //!
 //! Everything is inferred where nobody wrote it down; the library that comes with the product and a
-//! person's own files say it better and win, field by field.
+//! person's own files say it better and win, field by field. What a language model wrote comes after both.
 
 mod export;
 mod infer;
@@ -15,4 +15,4 @@ pub(crate) use infer::first_sentence;
 pub use infer::gist;
 pub use knowledge::{Facts, Knowledge};
 pub use library::Library;
-pub use sidecar::{Error, Note, Sidecar};
+pub use sidecar::{Error, Note, Provenance, Sidecar};

@@ -135,6 +135,10 @@ thresholds! {
     language: Language {
         known_word, ascii, other, english_share, english_lead, product,
     }
+    /// Which texts that a model wrote for a tool are about another one.
+    enrich: Enrichment {
+        word_margin, sense_margin,
+    }
     /// Which name a misspelt one may mean.
     spelling: Spelling {
         setting, slip, tool,

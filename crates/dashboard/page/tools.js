@@ -279,11 +279,10 @@ function parameters(schema) {
   const required = Array.isArray(schema.required) ? schema.required : [];
   return h(
     "ul.shape",
-    {},
+    { data: { testid: "tool-arguments" } },
     entries.map(([name, entry]) => {
       const { type, description } = entry ?? {};
-      return;
-      h(
+      return h(
         "li",
         {},
         h("code", {}, name),

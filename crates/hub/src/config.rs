@@ -14,6 +14,7 @@ mod services;
 mod events;
 mod server;
 mod agent;
+mod enrich;
 mod toolset;
 mod serve;
 mod resolve;
@@ -34,6 +35,7 @@ use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
 pub use agent::{Agent, Binding, ToolBudget};
+pub use enrich::Enrich;
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub use events::{Collector, Events, Learning, Telemetry};
 pub(crate) use expand::variable_for;
@@ -131,6 +133,7 @@ pub fn default(folders: &Folders) -> Config {
         serve: Serve::default(),
         store: Store { folder: folders.data.clone() },
         metadata: beside(&folders.config, METADATA),
+        enrich: Enrich::new(folders.config.join(METADATA)),
         workflows: beside(&folders.config, WORKFLOWS),
     }
 }
@@ -231,6 +234,8 @@ pub struct Config {
     pub store: Store,
     /// Files, or folders of files, in which a person wrote about tools.
     pub metadata: Vec<PathBuf>,
+    /// How a language model writes about tools that nobody wrote about.
+    pub enrich: Enrich,
     /// Files, or folders of files, with workflows of a person.
     pub workflows: Vec<PathBuf>,
 }

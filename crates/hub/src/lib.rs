@@ -26,6 +26,7 @@ pub mod journal; //  workflows under way, written before anything happens
 pub mod live; //     the catalog as it is now
 pub mod meaning; //  what texts mean, as vectors
 mod learnt; //       what people said about earlier decisions
+pub mod enrich; //   what a language model writes about tools
 pub mod policy; //   what may be called, how often
 pub mod audit; //    what was called, and how it ended
 pub mod hub; //      all of it behind one name

@@ -12,6 +12,7 @@ mod eval; //      how well requests find their tools
 mod recorded; //  a recorded server behind the hub
 mod lint; //      how well tools are documented
 mod metadata; //  what is known of tools, as files
+mod enrich; //    what a model writes about tools
 mod settings; //  add, remove, and files with mistakes
 mod clients; //   import and connect
 mod health; //    status, doctor, logs, login

@@ -99,7 +99,7 @@ fn r2_what_is_wrong_with_a_file_is_told_with_its_place() {
         place.run(&["metadata", "check", "a.json", "b.json", "c.json", "d.json", "e.json", "f.json", "g.json"]),
         @"
         a.json
-          bad  3:31: unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `chainsWith`, `rateLimit`
+          bad  3:31: unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `chainsWith`, `rateLimit`, `source`
         b.json
           bad  1:20: EOF while parsing a value
         c.json

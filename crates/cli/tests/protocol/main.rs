@@ -29,6 +29,7 @@ mod guarded; //     what happens before and after a call
 mod renamed; //     calls of old names
 mod decided; //     what decisions depend on
 mod learning; //    what is kept of decisions, and learnt from what people say
+mod browser; //     the dashboard in a real browser
 mod fresh; //       requests that come before tools are understood
 mod played; //      the examples and plans of the seed
 mod judged; //      everyday requests, counted

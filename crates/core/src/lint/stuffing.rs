@@ -36,6 +36,16 @@ pub(super) fn tokens(text: &str) -> usize {
     text.len().div_ceil(TOKEN_BYTES)
 }
 
+/// Returns a word or a phrase that speaks for a tool and not about it.
+pub(crate) fn advertising(text: &str) -> Option<&'static str> {
+    let words = &lint_words().stuffing;
+    let lower = text.to_lowercase();
+    let pushing = words.pushing.iter().find(|it| lower.contains(it.as_str()));
+    let mut said = lower.split(|it: char| !(it.is_alphanumeric() || matches!(it, '-' | '\'')));
+    let praise = || said.find_map(|word| words.praise.get(word));
+    pushing.or_else(praise).map(String::as_str)
+}
+
 /// Reports what makes the description worse by being there.
 pub(super) fn judge(subject: &mut Subject<'_>) {
     let place = "/description";

@@ -94,6 +94,7 @@ impl Metadata {
             not_for: std::collections::BTreeMap::new(),
             chains_with: self.can_chain_with,
             rate_limit: self.rate_limit,
+            source: None,
         }
     }
 }

@@ -95,7 +95,10 @@ fn sources<'a>(
 }
 
 fn facts(tool: &Tool, sources: &[&Sidecar]) -> Facts {
-    let note = joined(sources.iter().filter_map(|source| source.tools.get(&tool.name)));
+    let notes = || sources.iter().filter_map(|source| source.tools.get(&tool.name));
+    // What nobody wrote never stands before what somebody did.
+    let by_people = notes().filter(|note| note.source.is_none());
+    let note = joined(by_people.chain(notes().filter(|note| note.source.is_some())));
     let categories = Categories::builtin();
     let written = note.as_ref().and_then(|note| note.category.as_deref());
     let of_server = sources.iter().map(|source| source.category.as_str());
@@ -151,4 +154,33 @@ fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
         }
     }
     Some(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::catalog::{Advertised, Bounds};
+
+    #[test]
+    fn r2_what_a_model_wrote_fills_gaps_and_never_stands_before_what_a_person_wrote() {
+        let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 999, nesting: 9 };
+        let tools =
+            ["a", "b"].map(|name| RawValue::from_string(format!(r#"{{"name": "{name}"}}"#)).expect("JSON"));
+        let listed = Advertised { server: Arc::from("s"), tools: tools.into() };
+        let (catalog, _) = Catalog::gather([(listed, bounds)]);
+        let source = r#""source": {"by": "enrich", "model": "m", "at": "", "definition": ""}"#;
+        let made = format!(
+            r#"{{"server": "s", "tools": {{"a": {{"examples": ["made"], "notFor": {{"b": "x"}}, {source}}},
+                "b": {{"examples": ["made"], {source}}}}}}}"#
+        );
+        let own = r#"{"server": "s", "tools": {"a": {"examples": ["own"]}, "b": {"rateLimit": 3}}}"#;
+        let files = [made.as_str(), own].map(|text| Sidecar::parse(text).expect("metadata"));
+        assert_eq!(files[0].problems(), [""; 0]);
+        let knowledge = Knowledge::gather(&catalog, None, &files, |_| None);
+        let said = |at: usize| knowledge.of(at).phrasings().cloned().collect::<Vec<_>>();
+        assert_eq!((said(0), said(1)), (vec!["own".to_owned()], vec!["made".to_owned()]));
+        assert_eq!(knowledge.of(1).note.as_ref().and_then(|note| note.rate_limit), Some(3));
+    }
 }

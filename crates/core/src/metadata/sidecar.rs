@@ -69,6 +69,23 @@ pub struct Note {
     /// Calls per minute that its service allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<u32>,
+    /// Where it comes from, where no person wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Provenance>,
+}
+
+/// Where a note comes from that no person wrote.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Provenance {
+    /// The command that made it.
+    pub by: String,
+    /// The language model that wrote it.
+    pub model: String,
+    /// When, as a date and a time.
+    pub at: String,
+    /// Tells the definition of the tool that it was written for from others.
+    pub definition: String,
 }
 
 /// Why a file of metadata cannot be used.
@@ -107,7 +124,9 @@ impl Sidecar {
             check_category(&format!("tools.{name}.category"), note.category.as_deref().unwrap_or_default());
         }
         for (name, note) in &self.tools {
-            let others = note.not_for.keys().chain(&note.chains_with);
+            // A note that was made from a listing names tools of the listing, which need not be in the file.
+            let named = note.not_for.keys().chain(&note.chains_with);
+            let others = named.filter(|_| note.source.is_none());
             for other in others.filter(|other| !self.tools.contains_key(*other)) {
                 problems.push(format!("tools.{name}: there is no tool `{other}` in this file"));
             }

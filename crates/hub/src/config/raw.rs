@@ -4,6 +4,7 @@
 mod agent;
 mod alias;
 mod events;
+mod metadata;
 mod policy;
 mod toolset;
 
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 pub(super) use agent::{RawAgent, RawBinding, RawToolBudget};
 pub(super) use alias::{RawAlias, RawPhase, RawReplacement};
 pub(super) use events::{RawCollector, RawEvents, RawLearning, RawTelemetry};
+pub(super) use metadata::{RawEnrich, RawMetadata};
 pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
 pub(super) use toolset::{RawBudget, RawOwnTool, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
@@ -75,8 +77,8 @@ struct Raw {
     /// Where the hub keeps what it learnt.
     store: Option<RawStore>,
     /// Files, or folders of `.json` files, in which you wrote about tools; relative to the folder of this
-    /// file. The folder `metadata` beside this file by default.
-    metadata: Option<Vec<String>>,
+    /// file. The folder `metadata` beside this file by default. Or an object that says who else writes about them.
+    metadata: Option<RawMetadata>,
     /// Files, or folders of `.json` files, with workflows; relative to the folder of this file. The folder
     /// `workflows` beside this file by default.
     workflows: Option<Vec<String>>,

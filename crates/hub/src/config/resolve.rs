@@ -2,6 +2,7 @@
 
 mod agent;
 mod alias;
+mod metadata;
 mod toolset;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,7 @@ use super::raw::{
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Audit, Callers, Clarification, Config, Folders, LanguageModel, METADATA, Model, Off, Performance, Policy,
+    Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, Performance, Policy,
     Profile, Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface,
     Toolset, WORKFLOWS, beside,
 };
@@ -52,6 +53,7 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
     let agent = agent::resolve(raw, resolving.at(&["agent", "model"]), resolving.report);
     let (skills, skill_files) = resolving.skills();
     let (aliases, alias_phase) = resolving.aliases();
+    let (metadata, enrich) = resolving.metadata();
     let mut serve = resolving.serve(&toolset);
     serve.add_workspaces(&servers, &toolset);
     Config {
@@ -70,7 +72,8 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         toolset,
         agent,
         store: resolving.store(),
-        metadata: resolving.paths(METADATA),
+        metadata,
+        enrich,
         workflows: resolving.paths(WORKFLOWS),
         servers,
         off,

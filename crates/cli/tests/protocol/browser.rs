@@ -1,0 +1,90 @@
+//! The dashboard in a real browser, as a person uses it.
+//!
+//! What is clicked and expected is in `tests/browser/drive.mjs`, which can be run by hand against any hub.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+use testkit::{processes, servers, wait_until};
+
+use crate::yard::{SOON, Yard};
+
+/// A workflow that only reads, so that it asks nothing.
+const LOOK_AROUND: &str = r#"{
+    "name": "look-around",
+    "description": "Searches the notes and lists the tasks.",
+    "parameters": { "properties": { "words": { "type": "string" } }, "required": ["words"] },
+    "steps": [
+        { "name": "notes", "tool": "notes__search_notes", "arguments": { "query": "{{parameters.words}}" } },
+        { "name": "tasks", "tool": "desk__query_tasks", "after": ["notes"], "arguments": {} }
+    ]
+}"#;
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "who runs the tests reads what was left out")]
+async fn r15_r16_a_person_routes_corrects_and_undoes_in_a_real_browser() {
+    let Some(chromium) = chromium() else {
+        eprintln!("left out: there is no Chromium; install it or name it in `TOOLYARD_CHROMIUM`");
+        return;
+    };
+    let yard = Yard::new(json!({
+        "mcpServers": {
+            "notes": {"builtin": "notes", "folder": "notes"},
+            "desk": {"builtin": "desk", "folder": "desk"},
+            "time": {"builtin": "time"}
+        },
+        // Low enough that one lesson turns a question into a call.
+        "routing": {"confidenceThreshold": 0.3}
+    }));
+    std::fs::create_dir(yard.path().join("workflows")).unwrap();
+    std::fs::write(yard.path().join("workflows/look-around.json"), LOOK_AROUND).unwrap();
+    let yard = yard.learnt().await;
+    let dashboard = Dashboard::start(yard.command(&["dashboard", "--no-open"]));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/drive.mjs");
+    let mut drive = Command::new(servers::node_binary());
+    drive.arg(script).arg(&dashboard.address).env("TOOLYARD_CHROMIUM", chromium).env("HOME", yard.path());
+    let driven = drive.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&driven.stderr);
+    assert!(driven.status.success(), "the dashboard does not work in a browser:\n{said}");
+    dashboard.terminate().await;
+}
+
+fn chromium() -> Option<PathBuf> {
+    match std::env::var_os("TOOLYARD_CHROMIUM") {
+        Some(named) => Some(named.into()),
+        None => Some(PathBuf::from("/usr/bin/chromium")).filter(|it| it.is_file()),
+    }
+}
+
+/// `toolyard dashboard` under way; dropping it kills it.
+struct Dashboard {
+    child: Child,
+    address: String,
+}
+
+impl Dashboard {
+    fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        assert!(address.contains("/dashboard#token="), "no address was printed: `{address}`");
+        Self { child, address: address.trim().to_owned() }
+    }
+
+    /// Asks it to end and waits until it has.
+    async fn terminate(mut self) {
+        processes::terminate(self.child.id());
+        wait_until(SOON, || self.child.try_wait().unwrap().is_some()).await;
+    }
+}
+
+impl Drop for Dashboard {
+    fn drop(&mut self) {
+        // It may have ended on its own.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
