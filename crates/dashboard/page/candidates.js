@@ -1,11 +1,15 @@
 // Shows candidates: how likely each tool is, and the signals that raised or lowered it.
 
 import { h, withVars } from "./dom.js";
+import { isSettled } from "./feedback.js";
 import { decimal, signed } from "./format.js";
 import { chip, effectChip, shareBar, toolName } from "./ui.js";
 
-/** Lists the candidates. `action` may add a button to each. */
-export function candidateList(candidates, { chosen, action } = {}) {
+const SIGNALS_SHOWN = 8;
+
+/** Lists the candidates. `decision` says what became of the `chosen` one; `action` may add a button to each. */
+export function candidateList(candidates, { chosen, decision, action } = {}) {
+  const mark = isSettled(decision) ? ["chosen", "accent"] : ["closest"];
   return h(
     "ol.candidates",
     { data: { testid: "candidates" } },
@@ -21,7 +25,7 @@ export function candidateList(candidates, { chosen, action } = {}) {
             {},
             toolName(candidate.tool),
             effectChip(candidate.effect),
-            candidate.tool === chosen ? chip("chosen", "accent") : null,
+            candidate.tool === chosen ? chip(...mark) : null,
           ),
           shareBar(candidate.probability, { tone: at ? "faint" : null }),
         ),
@@ -45,31 +49,34 @@ function signalDetails(signals, isOpen) {
     .filter((signal) => signal.added)
     .sort((a, b) => Math.abs(b.added) - Math.abs(a.added));
   const most = Math.max(...sorted.map((signal) => Math.abs(signal.added)), 0.0001);
+  const row = (signal) => signalRow(signal, most);
+  const rest = sorted.slice(SIGNALS_SHOWN);
   return h(
     "details.signals",
     { open: isOpen, data: { testid: "signals" } },
     h("summary", {}, `Signals (${sorted.length})`),
-    h(
-      "ul",
-      {},
-      sorted.map(({ name, meaning, value, added }) =>
-        h(
-          "li",
-          { title: `${name} = ${decimal(value)}` },
-          h("span.signal-name", {}, meaning ?? name),
-          withVars(
-            h(
-              "span.signal-bar",
-              { "aria-hidden": "true", data: { sign: added < 0 ? "minus" : "plus" } },
-              h("span"),
-            ),
-            {
-              share: `${((Math.abs(added) / most) * 50).toFixed(1)}%`,
-            },
-          ),
-          h("span.number", {}, signed(added)),
-        ),
+    h("ul", {}, sorted.slice(0, SIGNALS_SHOWN).map(row)),
+    rest.length
+      ? h("details", {}, h("summary", {}, `${rest.length} weaker signals`), h("ul", {}, rest.map(row)))
+      : null,
+  );
+}
+
+function signalRow({ name, meaning, value, added }, most) {
+  return h(
+    "li",
+    { title: `${name} = ${decimal(value)}` },
+    h("span.signal-name", {}, meaning ?? name),
+    withVars(
+      h(
+        "span.signal-bar",
+        { "aria-hidden": "true", data: { sign: added < 0 ? "minus" : "plus" } },
+        h("span"),
       ),
+      {
+        share: `${((Math.abs(added) / most) * 50).toFixed(1)}%`,
+      },
     ),
+    h("span.number", {}, signed(added)),
   );
 }

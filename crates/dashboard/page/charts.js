@@ -4,7 +4,7 @@ import { h, svg, withVars } from "./dom.js";
 import { compact, moment, tick } from "./format.js";
 
 const HEIGHT = 180;
-const LEFT = 44;
+const LEFT = 54;
 const RIGHT = 8;
 const TOP = 8;
 const BOTTOM = 24;

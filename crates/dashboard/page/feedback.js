@@ -5,8 +5,16 @@ import { h } from "./dom.js";
 import { toolPicker } from "./picker.js";
 import { announce, busy, toast, toolName } from "./ui.js";
 
-/** Returns buttons that judge the route. `onMarked` is called after the hub has taken the judgement. */
-export function verdictBar({ route, tool, signal, onMarked }) {
+/** Whether the hub settled on one tool. Else the tool of a route is only the closest one, or the first of a plan. */
+export function isSettled(decision) {
+  return decision === "act" || decision === "draft";
+}
+
+/**
+ * Returns buttons that judge the route. Right and wrong are about the tool that was chosen, so they are there only if
+ * one was. `onMarked` is called after the hub has taken the judgement.
+ */
+export function verdictBar({ route, tool, decision, signal, onMarked }) {
   const result = h("div.verdict-result", { role: "status", data: { testid: "verdict-result" } });
   const correction = h("div.correction", { hidden: true });
   const button = (name, label, run) =>
@@ -28,13 +36,15 @@ export function verdictBar({ route, tool, signal, onMarked }) {
     onMarked?.(answer);
   }
 
+  const correct = (source, meant) => (meant === tool ? give(source, "right") : give(source, "wrong", meant));
+
   const openCorrection = (source) => {
     correction.hidden = false;
     const picker = toolPicker({
       label: "It should have been",
       testid: "meant-picker",
       signal,
-      onPick: (id) => give(source, id === tool ? "right" : "wrong", id === tool ? null : id),
+      onPick: (id) => correct(source, id),
     });
     correction.replaceChildren(picker.box);
     picker.input.focus();
@@ -47,14 +57,18 @@ export function verdictBar({ route, tool, signal, onMarked }) {
       h(
         "div.button-row",
         {},
-        button("mark-right", "This was right", (source) => give(source, "right")),
-        button("mark-wrong", "Wrong", (source) => give(source, "wrong")),
+        isSettled(decision)
+          ? [
+              button("mark-right", "This was right", (source) => give(source, "right")),
+              button("mark-wrong", "Wrong", (source) => give(source, "wrong")),
+            ]
+          : null,
         button("mark-meant", "Should have been …", openCorrection),
       ),
       correction,
       result,
     ),
-    correct: (source, meant) => give(source, "wrong", meant),
+    correct,
   };
 }
 

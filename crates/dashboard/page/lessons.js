@@ -5,7 +5,7 @@ import { debounce, h } from "./dom.js";
 import { ago, decimal, plural } from "./format.js";
 import { lessonText, redoLesson, undoLesson } from "./feedback.js";
 import { icon } from "./icons.js";
-import { card, chip, emptyPanel, load, pageHead } from "./ui.js";
+import { card, chip, emptyPanel, load, pageHead, person } from "./ui.js";
 
 const SOURCES = {
   dashboard: "marked in the dashboard",
@@ -86,7 +86,7 @@ export function show(root, { signal }) {
             {},
             counted.map((lesson) => item(lesson, false)),
           )
-        : emptyPanel("No lesson fits these words."),
+        : emptyPanel(text ? "No lesson fits these words." : "No lesson counts; all were undone."),
       dropped.length
         ? card(
             "Undone",
@@ -115,7 +115,7 @@ export function show(root, { signal }) {
           {},
           chip(`weight ${decimal(lesson.weight)}`),
           h("span", {}, SOURCES[lesson.source] ?? lesson.source),
-          h("span", {}, lesson.who),
+          person(lesson.who),
           ago(lesson.at),
           lesson.route ? h("a", { href: `#/routes/${encodeURIComponent(lesson.route)}` }, "route") : null,
         ),

@@ -88,12 +88,7 @@ function tiles({ numbers }, summary) {
       percent(summary.routes ? summary.cached / summary.routes : null),
       "routes answered from the cache",
     ),
-    tile(
-      "p50",
-      "Routing time, p50",
-      duration(numbers.routing?.p50Ms),
-      `p95 ${duration(numbers.routing?.p95Ms)}`,
-    ),
+    routingTile(numbers.routing, summary),
     tile(
       "accuracy",
       "Accuracy",
@@ -101,6 +96,13 @@ function tiles({ numbers }, summary) {
       judged ? `of ${plural(judged, "judged route", "judged routes")}` : "mark routes to measure it",
     ),
   );
+}
+
+/** Percentiles are known only for what this process routed; of other processes' routes, history has the mean. */
+function routingTile(routing, summary) {
+  return typeof routing?.p50Ms === "number"
+    ? tile("routing", "Routing time, p50", duration(routing.p50Ms), `p95 ${duration(routing.p95Ms)}`)
+    : tile("routing", "Routing time, mean", duration(summary.routingMs), "from request to decision");
 }
 
 function tile(name, label, value, note) {

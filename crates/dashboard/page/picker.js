@@ -5,6 +5,8 @@ import { debounce, freshId, h } from "./dom.js";
 import { effectChip, toolName } from "./ui.js";
 
 const SHOWN = 12;
+// The hub finds words in descriptions, too. More are asked for than shown, so that names can come first.
+const SOUGHT = 200;
 
 /** Returns the field. `onPick` gets the id of the tool that was chosen. */
 export function toolPicker({ label, testid, signal, onPick }) {
@@ -37,12 +39,12 @@ export function toolPicker({ label, testid, signal, onPick }) {
 
   async function search() {
     const text = input.value.trim();
-    const answer = await get("tools", { text, limit: SHOWN }, signal).catch((error) => {
+    const answer = await get("tools", { text, limit: SOUGHT }, signal).catch((error) => {
       status.textContent = error.message;
       return null;
     });
     if (!answer || input.value.trim() !== text) return;
-    found = answer.items;
+    found = byName(answer.items, text).slice(0, SHOWN);
     active = found.length ? 0 : -1;
     status.textContent = found.length ? "" : "No tool fits these words.";
     render();
@@ -101,4 +103,11 @@ export function toolPicker({ label, testid, signal, onPick }) {
   }
 
   return { box: h("div.picker", {}, h("label", { for: inputId }, label), input, list, status), input };
+}
+
+/** Puts tools with more of the words in their names first, and leaves the rest in order. */
+function byName(tools, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const named = ({ id }) => words.filter((word) => id.toLowerCase().includes(word)).length;
+  return tools.toSorted((a, b) => named(b) - named(a));
 }

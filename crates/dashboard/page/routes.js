@@ -24,6 +24,8 @@ export function show(root, { query, signal }) {
   const search = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
   let next = null;
   let list = null;
+  // Routes that came while the list was fetched, which may be too new to be in it.
+  let arrived = [];
   let sheet = null;
   let leaveTrace = null;
   const box = h("div", { data: { testid: "routes" } });
@@ -44,9 +46,11 @@ export function show(root, { query, signal }) {
   live.addEventListener("route", (event) => add(event.detail), { signal });
   live.addEventListener("resumed", draw, { signal });
 
-  function draw() {
+  async function draw() {
     more.setMore(false);
-    return load(
+    list = null;
+    arrived = [];
+    await load(
       box,
       signal,
       () => get("routes", { ...search, limit: PAGE }, signal),
@@ -70,6 +74,7 @@ export function show(root, { query, signal }) {
         ];
       },
     );
+    if (list) arrived.splice(0).forEach(add);
   }
 
   function turn(page) {
@@ -78,7 +83,8 @@ export function show(root, { query, signal }) {
   }
 
   function add(route) {
-    if (!list || !fits(route, search)) return;
+    if (!list) arrived.push(route);
+    if (!list || !fits(route, search) || list.querySelector(`[data-id="${CSS.escape(route.id)}"]`)) return;
     box.querySelector("[data-testid=empty]")?.remove();
     const item = row(route);
     item.classList.add("is-new");

@@ -237,7 +237,7 @@ function settingValue(name, entry) {
       "ul.plain",
       {},
       Object.entries(entry).map(([key, part]) =>
-        h("li", {}, h("code", {}, key), " ", h("code.muted", {}, String(part))),
+        h("li", {}, h("code", {}, key), " ", settingValue(key, part)),
       ),
     );
   }

@@ -7,12 +7,14 @@ import { ago, duration } from "./format.js";
 import { lessonText, redoLesson, undoLesson, verdictBar } from "./feedback.js";
 import {
   chip,
+  codeText,
   decisionChip,
   emptyPanel,
   endingChip,
   facts,
   jsonBlock,
   load,
+  person,
   shareBar,
   toolName,
 } from "./ui.js";
@@ -36,7 +38,13 @@ export function showTrace(box, id, signal) {
 
 function trace(found, signal, refreshLessons) {
   const { route } = found;
-  const verdict = verdictBar({ route: route.id, tool: route.tool, signal, onMarked: refreshLessons });
+  const verdict = verdictBar({
+    route: route.id,
+    tool: route.tool,
+    decision: route.decision,
+    signal,
+    onMarked: refreshLessons,
+  });
   return [
     route.words
       ? h("p.trace-words", { data: { testid: "trace-words" } }, route.words)
@@ -49,7 +57,7 @@ function trace(found, signal, refreshLessons) {
       endingChip(route.ran),
       route.cached ? chip("cached") : null,
     ),
-    route.question ? h("blockquote.question", {}, route.question) : null,
+    route.question ? h("blockquote.question", {}, codeText(route.question)) : null,
     h("div.trace-verdict", {}, verdict.box),
     facts([
       ["When", ago(route.at)],
@@ -63,7 +71,7 @@ function trace(found, signal, refreshLessons) {
           ? h("a", { href: `#/routes?session=${encodeURIComponent(route.session)}` }, route.session)
           : null,
       ],
-      ["Who", route.who],
+      ["Who", route.who ? person(route.who) : null],
       ["Id", h("code", {}, route.id)],
     ]),
     section(
@@ -78,7 +86,9 @@ function trace(found, signal, refreshLessons) {
     ),
     section(
       "Candidates",
-      route.candidates?.length ? candidateList(route.candidates, { chosen: route.tool }) : null,
+      route.candidates?.length
+        ? candidateList(route.candidates, { chosen: route.tool, decision: route.decision })
+        : null,
     ),
     section("Arguments", route.arguments ? jsonBlock(route.arguments, "Arguments") : shapeList(route.shape)),
     learning(found, refreshLessons),
@@ -124,7 +134,7 @@ function learning({ feedback, lessons, undone, similar }, refresh) {
                 chip(verdict, verdict === "right" ? "ok" : "bad"),
                 " ",
                 meant ? ["meant ", toolName(meant), " "] : null,
-                h("span.muted", {}, `${source} · ${who} · `),
+                h("span.muted", {}, `${source} · `, person(who), " · "),
                 ago(at),
               ),
             ),

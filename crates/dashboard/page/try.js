@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { candidateList } from "./candidates.js";
 import { h } from "./dom.js";
 import { duration, inline, percent } from "./format.js";
-import { verdictBar } from "./feedback.js";
+import { isSettled, verdictBar } from "./feedback.js";
 import { stepGraph } from "./graph.js";
 import { icon } from "./icons.js";
 import {
@@ -112,6 +112,7 @@ export function show(root, { query, signal }) {
     const verdict = verdictBar({
       route: found.routeId,
       tool: found.tool,
+      decision: found.decision,
       signal,
       onMarked: () => (again.hidden = false),
     });
@@ -122,7 +123,7 @@ export function show(root, { query, signal }) {
       "Route again",
     );
     const correctTo = (candidate) =>
-      candidate.tool === found.tool
+      candidate.tool === found.tool && isSettled(found.decision)
         ? null
         : h(
             "button.small.quiet",
@@ -133,25 +134,21 @@ export function show(root, { query, signal }) {
             },
             "Should have been this",
           );
+    const plan = found.steps?.length ? card("Plan", { testid: "try-plan" }, stepGraph(found.steps)) : null;
+    // A question comes before its arguments are known, so there is no call to show.
+    const call = found.tool && !plan && found.decision !== "ask" ? callCard(task, found, signal) : null;
+    const side = plan || call ? h("div.stack.try-side", {}, plan, call) : null;
+    const candidates = found.candidates?.length
+      ? candidateList(found.candidates, {
+          chosen: found.tool,
+          decision: found.decision,
+          action: correctTo,
+        })
+      : emptyPanel("No tool is close.", "Check that the server is listed under Servers.");
+    const considered = plan && !found.candidates?.length ? null : card("Candidates", {}, candidates);
     return [
       decisionCard(found, verdict, again),
-      h(
-        "div.grid.two.uneven",
-        {},
-        card(
-          "Candidates",
-          {},
-          found.candidates?.length
-            ? candidateList(found.candidates, { chosen: found.tool, action: correctTo })
-            : emptyPanel("No tool is close.", "Check that the server is listed under Servers."),
-        ),
-        h(
-          "div.stack",
-          {},
-          found.steps?.length ? card("Plan", { testid: "try-plan" }, stepGraph(found.steps)) : null,
-          found.tool && !found.steps?.length ? callCard(task, found, signal) : null,
-        ),
-      ),
+      h(side && considered ? "div.grid.two.uneven" : "div.grid", {}, side, considered),
     ];
   }
 }
@@ -190,7 +187,7 @@ function decisionCard(found, verdict, again) {
         {},
         HEADLINES[found.decision] ?? found.decision,
         " ",
-        found.tool && found.decision !== "ask" ? toolName(found.tool) : null,
+        found.tool && !["ask", "plan"].includes(found.decision) ? toolName(found.tool) : null,
       ),
       h(
         "span.decision-side",
@@ -200,7 +197,9 @@ function decisionCard(found, verdict, again) {
         h("span.muted", {}, duration(found.ms)),
       ),
     ),
-    found.question ? h("blockquote.question", { data: { testid: "try-question" } }, found.question) : null,
+    found.question
+      ? h("blockquote.question", { data: { testid: "try-question" } }, codeText(found.question))
+      : null,
     note("Said, but not part of the call:", found.unused),
     note("Not done by this call:", found.notDone),
     found.needsConfirmation
@@ -285,7 +284,7 @@ function callCard(task, found, signal) {
           {},
           rows.map((row) => argumentRow(row, inputs)),
         )
-      : h("p.muted", {}, "This call takes no arguments."),
+      : h("p.muted", {}, "It runs without arguments."),
     h("div.button-row", {}, runButton),
     outcome,
   );

@@ -6,27 +6,34 @@ import { icon } from "./icons.js";
 
 const SKELETON_DELAY_MS = 150;
 
+/** The latest load of each box. An older one that is slower must not win. */
+const latest = new WeakMap();
+
 /**
  * Fills `box` with what `render` makes of what `fetch` returns. A slow answer shows a skeleton, a failed one the
- * message, the hint and a way to try again. Resolves to the value, or to null after a failure.
+ * message, the hint and a way to try again. Resolves to the value, or to null after a failure or if the box is loaded
+ * anew meanwhile.
  */
 export async function load(box, signal, fetch, render) {
-  const slow = setTimeout(() => box.replaceChildren(skeleton()), SKELETON_DELAY_MS);
+  const turn = {};
+  latest.set(box, turn);
+  const isStale = () => signal.aborted || latest.get(box) !== turn;
+  const slow = setTimeout(() => isStale() || box.replaceChildren(skeleton()), SKELETON_DELAY_MS);
   box.setAttribute("aria-busy", "true");
   try {
     const value = await fetch();
-    if (signal.aborted) return null;
+    if (isStale()) return null;
     clearTimeout(slow);
     box.replaceChildren(...[render(value)].flat(Infinity).filter(Boolean));
     return value;
   } catch (error) {
     clearTimeout(slow);
-    if (signal.aborted || error.name === "AbortError") return null;
+    if (isStale() || error.name === "AbortError") return null;
     box.replaceChildren(errorPanel(error, () => load(box, signal, fetch, render)));
     return null;
   } finally {
     clearTimeout(slow);
-    box.removeAttribute("aria-busy");
+    if (latest.get(box) === turn) box.removeAttribute("aria-busy");
   }
 }
 
@@ -102,6 +109,11 @@ export function card(title, options, ...children) {
 
 export function chip(text, tone, title) {
   return h("span.chip", { data: { tone: tone ?? "plain" }, title }, text);
+}
+
+/** Names who asked. People are told apart by a digest, of which the beginning is enough to read. */
+export function person(who) {
+  return h("span", { title: who }, who.length > 12 ? `${who.slice(0, 8)}…` : who);
 }
 
 export function decisionChip(decision) {

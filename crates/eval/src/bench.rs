@@ -12,7 +12,6 @@ use toolyard_core::decide::{self, Conclusion, Decide, Draft, Goal, Next, World};
 use toolyard_core::domain;
 use toolyard_core::hazard;
 use toolyard_core::index::{Index, Meaning};
-use toolyard_core::lessons::Liking;
 use toolyard_core::metadata::{Knowledge, Library};
 use toolyard_core::plan::{Input, Splitting};
 use toolyard_core::rank::{
@@ -42,6 +41,15 @@ pub(crate) struct Bench {
     pub(crate) rejected: usize,
     /// How many tools have metadata that somebody wrote.
     pub(crate) written: usize,
+}
+
+/// What lessons say about a request, by the positions of tools.
+#[derive(Debug, Default)]
+pub(crate) struct Learnt {
+    /// How right tools were for such requests.
+    pub(crate) liked: Vec<(usize, f32)>,
+    /// How alike the request and what people said for tools are.
+    pub(crate) heard: Vec<(usize, f32)>,
 }
 
 /// What became of a request.
@@ -195,13 +203,14 @@ impl Bench {
 
     /// Ranks tools for words as the hub does: by words and vectors, and where that leaves it open, by reading.
     fn rank(&self, words: &str, settings: &Experiment, confidence: f64) -> Decision {
-        self.rank_meant(words, settings.model.request(words).as_deref(), settings, (confidence, &[]))
+        let none = Learnt::default();
+        self.rank_meant(words, settings.model.request(words).as_deref(), settings, (confidence, &none))
     }
 
     /// Returns the place of the tool that comes first for words, where some tools were right or wrong for such words before.
-    pub(crate) fn first(&self, words: &str, liked: &[(usize, f32)], settings: &Experiment) -> Option<usize> {
+    pub(crate) fn first(&self, words: &str, learnt: &Learnt, settings: &Experiment) -> Option<usize> {
         let meant = settings.model.request(words);
-        let decision = self.rank_meant(words, meant.as_deref(), settings, (settings.threshold, liked));
+        let decision = self.rank_meant(words, meant.as_deref(), settings, (settings.threshold, learnt));
         decision.candidates.first().map(|it| self.places[it.position])
     }
 
@@ -211,9 +220,9 @@ impl Bench {
         Some(self.catalog.tools()[position].id.as_str().into())
     }
 
-    /// Returns what lessons say of tools, by their positions.
-    pub(crate) fn liked(&self, likings: &[Liking]) -> Vec<(usize, f32)> {
-        likings.iter().filter_map(|it| Some((self.catalog.position(&it.tool)?, it.value))).collect()
+    /// Returns the position of a tool in the catalog.
+    pub(crate) fn position(&self, tool: &str) -> Option<usize> {
+        self.catalog.position(tool)
     }
 
     /// Does the same with what the words mean.
@@ -222,14 +231,17 @@ impl Bench {
         words: &str,
         meant: Option<&[Embedding]>,
         settings: &Experiment,
-        (confidence, liked): (f64, &[(usize, f32)]),
+        (confidence, learnt): (f64, &Learnt),
     ) -> Decision {
         let sense = self.meaning.as_ref().zip(meant);
-        let sense = sense.map(|(it, meant)| it.sense(meant).expect("all vectors are of one model"));
+        let mut sense = sense.map(|(it, meant)| it.sense(meant).expect("all vectors are of one model"));
+        if let Some(sense) = &mut sense {
+            learnt.heard.iter().for_each(|(tool, likeness)| sense.hear(*tool, *likeness));
+        }
         let method = settings.weights.as_ref().map_or(Method::Seed, Method::Fitted);
         let rules = Rules { method, confidence, candidates: decide::MOST_RANKED, reasons: Reasons::LeftOut };
         let request = Request { task: words, sense: sense.as_ref() };
-        let scope = Scope { liked, ..Scope::plain(&self.catalog, &self.index) };
+        let scope = Scope { liked: &learnt.liked, ..Scope::plain(&self.catalog, &self.index) };
         match rank::rank(scope, request, rules) {
             Ranked::Clear(decision) => decision,
             Ranked::Unclear(open) => {
@@ -369,7 +381,14 @@ impl Bench {
         let step = cases.len().div_ceil(SAMPLE).max(1);
         let time = |case: &Case| {
             let meant = settings.model.request(&case.task);
-            let rank = || self.rank_meant(&case.task, meant.as_deref(), settings, (settings.threshold, &[]));
+            let rank = || {
+                self.rank_meant(
+                    &case.task,
+                    meant.as_deref(),
+                    settings,
+                    (settings.threshold, &Learnt::default()),
+                )
+            };
             // What the model reads is known the second time.
             rank();
             let begin = Instant::now();

@@ -12,7 +12,7 @@ use toolyard_core::lessons::{Lessons, Precedent, Similar};
 use toolyard_core::thresholds::{LessonLimits, thresholds};
 use toolyard_encoder::{Embedding, Packed};
 
-use crate::bench::{Bench, in_parallel};
+use crate::bench::{Bench, Learnt, in_parallel};
 use crate::sets::{self, Case};
 use crate::{Error, Experiment, Progress};
 
@@ -81,8 +81,8 @@ pub fn compared(
     begin(&collection.name, taught.len() + asked.len() * (2 + reaches.len()));
     let first = |cases: &[&Case], lessons: &Lessons, reach: Reach<'_>| {
         in_parallel(cases, |case: &&Case| {
-            let liked = likings(&bench, (lessons, reach), &case.task, settings);
-            let found = bench.first(&case.task, &liked, settings);
+            let learnt = learnt(&bench, (lessons, reach), &case.task, settings);
+            let found = bench.first(&case.task, &learnt, settings);
             advance(1);
             found
         })
@@ -164,22 +164,25 @@ fn vector(task: &str, settings: &Experiment) -> Option<Packed> {
     settings.model.request(&normalised(task)).and_then(|all| all.first().map(Embedding::pack))
 }
 
-fn likings(
+fn learnt(
     bench: &Bench,
     (lessons, reach): (&Lessons, Reach<'_>),
     task: &str,
     settings: &Experiment,
-) -> Vec<(usize, f32)> {
+) -> Learnt {
     if lessons.is_empty() {
-        return Vec::new();
+        return Learnt::default();
     }
     let words = normalised(task);
     let meant = settings.model.request(&words);
     let meaning = meant.as_ref().and_then(|all| all.first());
     let similar = Similar { words: &words, meaning, who: "you", now: 0 };
-    let mut liked = bench.liked(&lessons.likings_within(&similar, reach.limits));
-    liked.iter_mut().for_each(|(_, value)| *value *= reach.strength);
-    liked
+    let at = |tool: &str, value: f32| Some((bench.position(tool)?, value));
+    let likings = lessons.likings_within(&similar, reach.limits);
+    Learnt {
+        liked: likings.iter().filter_map(|it| at(&it.tool, it.value * reach.strength)).collect(),
+        heard: lessons.heard(&similar).into_iter().filter_map(|(tool, near)| at(tool, near)).collect(),
+    }
 }
 
 fn share(all: impl Iterator<Item = (bool, bool)>) -> BeforeAfter {

@@ -35,8 +35,8 @@ use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
 pub use agent::{Agent, Binding, ToolBudget};
-pub use enrich::Enrich;
 pub(crate) use document::{dialect, read_bytes, sentence};
+pub use enrich::Enrich;
 pub use events::{Collector, Events, Learning, Telemetry};
 pub(crate) use expand::variable_for;
 pub use language::LanguageModel;

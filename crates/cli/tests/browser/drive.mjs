@@ -21,7 +21,17 @@ const { chromium } = createRequire(join(SERVERS, "npm/package.json"))("playwrigh
 // Nothing takes this long when all is well, also on a slow machine.
 const PATIENCE_MS = 30_000;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
-const VIEWS = ["overview", "try", "routes", "learnt", "tools", "servers", "workflows", "sessions", "settings"];
+const VIEWS = [
+  "overview",
+  "try",
+  "routes",
+  "learnt",
+  "tools",
+  "servers",
+  "workflows",
+  "sessions",
+  "settings",
+];
 
 // One lesson is enough to change what these words find.
 const TASK = "list my thoughts";
@@ -131,7 +141,9 @@ async function corrects(page) {
 async function decidesOtherwise(page, before) {
   const after = await route(page, TASK);
   check(after.tool === MEANT, `after the lesson \`${TASK}\` should find ${MEANT}, but finds ${after.tool}`);
-  await page.getByTestId("try-decision").getByText("list_notes").first().waitFor();
+  const first = page.getByTestId("candidate").first();
+  await first.locator(".chip").getByText(/chosen|closest/).waitFor();
+  check((await first.getAttribute("data-tool")) === MEANT, `${MEANT} is not the first candidate on the page`);
   check(before.tool !== after.tool, "the lesson changed nothing");
 }
 
@@ -185,10 +197,7 @@ async function findsATool(page) {
   const all = await rows.count();
   await page.keyboard.press("/");
   await page.keyboard.type("search notes");
-  await page.waitForFunction(
-    (all) => document.querySelectorAll("[data-testid=tool-row]").length < all,
-    all,
-  );
+  await page.waitForFunction((all) => document.querySelectorAll("[data-testid=tool-row]").length < all, all);
   await page.locator("[data-testid=tool-row][data-tool=notes__search_notes] a.tool-name").first().click();
   const sheet = page.getByTestId("tool-sheet");
   await sheet.getByTestId("tool-arguments").getByText("query").first().waitFor();
@@ -200,7 +209,10 @@ async function previewsAThreshold(page) {
   await page.getByTestId("threshold-group").first().waitFor();
   await page.getByTestId("threshold").fill("1");
   await page.getByTestId("preview").click();
-  await page.getByTestId("preview-result").getByText(/of \d+ routes would change/).waitFor();
+  await page
+    .getByTestId("preview-result")
+    .getByText(/of \d+ routes would change/)
+    .waitFor();
   await page.getByTestId("preview-change").first().waitFor();
 }
 

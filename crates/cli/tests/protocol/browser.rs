@@ -29,14 +29,10 @@ async fn r15_r16_a_person_routes_corrects_and_undoes_in_a_real_browser() {
         eprintln!("left out: there is no Chromium; install it or name it in `TOOLYARD_CHROMIUM`");
         return;
     };
-    let yard = Yard::new(json!({
-        "mcpServers": {
-            "notes": {"builtin": "notes", "folder": "notes"},
-            "desk": {"builtin": "desk", "folder": "desk"},
-            "time": {"builtin": "time"}
-        },
-        // Low enough that one lesson turns a question into a call.
-        "routing": {"confidenceThreshold": 0.3}
+    let yard = Yard::of(json!({
+        "notes": {"builtin": "notes", "folder": "notes"},
+        "desk": {"builtin": "desk", "folder": "desk"},
+        "time": {"builtin": "time"}
     }));
     std::fs::create_dir(yard.path().join("workflows")).unwrap();
     std::fs::write(yard.path().join("workflows/look-around.json"), LOOK_AROUND).unwrap();

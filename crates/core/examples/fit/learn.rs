@@ -125,7 +125,7 @@ fn keep_by_hand(weights: &mut SignalWeights) {
         (Signal::Available, 0.7),
         (Signal::Tier, -0.5),
         (Signal::Recent, 0.6),
-        (Signal::Liked, 1.5),
+        (Signal::Liked, 6.0),
         (Signal::Preferred, 2.0),
     ];
     for (signal, weight) in by_hand {

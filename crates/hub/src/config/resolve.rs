@@ -24,9 +24,9 @@ use super::raw::{
 };
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, Performance, Policy,
-    Profile, Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface,
-    Toolset, WORKFLOWS, beside,
+    Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, Performance, Policy, Profile,
+    Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset,
+    WORKFLOWS, beside,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.

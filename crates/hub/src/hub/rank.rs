@@ -7,7 +7,8 @@ use toolyard_core::decide::normalised;
 use toolyard_core::index::tool_text;
 use toolyard_core::lessons::Similar;
 use toolyard_core::rank::{
-    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
+    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Sense, Verdict,
+    Weights,
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
@@ -83,6 +84,16 @@ impl Scene {
         let similar = Similar { words: &key.task, meaning, who: &key.person, now: now_ms() };
         let likings = self.learnt.lessons.likings(&similar).into_iter();
         likings.filter_map(|it| Some((snapshot.catalog.position(&it.tool)?, it.value))).collect()
+    }
+
+    /// Adds to what a request means which tools its person used such words for.
+    fn hear(&self, snapshot: &Snapshot, key: &Key, (sense, meaning): (&mut Sense, &Embedding)) {
+        let similar = Similar { words: &key.task, meaning: Some(meaning), who: &key.person, now: now_ms() };
+        for (tool, likeness) in self.learnt.lessons.heard(&similar) {
+            if let Some(position) = snapshot.catalog.position(tool) {
+                sense.hear(position, likeness);
+            }
+        }
     }
 
     fn rules(&self, key: &Key, reasons: Reasons) -> Rules<'static> {
@@ -262,7 +273,10 @@ impl Hub {
         };
         let routing = &scene.config.routing;
         let how = (&routing.semantic_search, routing.performance.max_routing_time);
-        let sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
+        let mut sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
+        if let Sensed::Known(sense, whole) = &mut sensed {
+            scene.hear(snapshot, key, (sense, whole));
+        }
         let has_failed = matches!(sensed, Sensed::Failed);
         let (sense, whole) = match &sensed {
             Sensed::Known(sense, whole) => (Some(sense), Some(whole)),
