@@ -131,19 +131,6 @@ impl Lessons {
         near
     }
 
-    /// Returns how alike a request and what its person said for tools are, as cosines: words that were corrected are
-    /// words that people use for the tool that was meant, like those that somebody wrote down for it.
-    pub fn heard(&self, request: &Similar<'_>) -> Vec<(&Arc<str>, f32)> {
-        let mut cosines = Vec::new();
-        let scored = request.meaning.zip(self.vectors.as_ref());
-        if !scored.is_some_and(|(meaning, vectors)| vectors.score(meaning, &mut cosines).is_ok()) {
-            return Vec::new();
-        }
-        let own = self.owners.iter().map(|at| &self.all[*at]).zip(cosines);
-        let counted = own.filter(|(it, _)| it.is_spoken && *it.who == *request.who);
-        counted.filter_map(|(it, cosine)| Some((it.right.as_ref()?, cosine))).collect()
-    }
-
     /// Returns what lessons say about tools for a request; nothing for most requests.
     pub fn likings(&self, request: &Similar<'_>) -> Vec<Liking> {
         self.likings_within(request, &thresholds().lessons)
@@ -284,21 +271,6 @@ mod tests {
         };
         assert!(ask(&vector([1.0, 0.2]))[0].value > 0.5);
         assert_eq!(ask(&vector([0.0, 1.0])), []);
-    }
-
-    #[test]
-    fn r16_corrected_words_are_words_for_the_tool_that_was_meant() {
-        let vector = |values: [f32; 2]| Embedding::new(values.to_vec());
-        let said = |who: &str, is_spoken: bool| {
-            let own = lesson("show the tides", "sea__tides", "moon__phase");
-            (Precedent { who: who.into(), is_spoken, ..own }, Some(vector([1.0, 0.0]).pack()))
-        };
-        let lessons = Lessons::new(vec![said("ana", true), said("ben", true), said("ana", false)]);
-        let meaning = vector([1.0, 1.0]);
-        let similar = Similar { words: "high water", meaning: Some(&meaning), who: "ana", now: 0 };
-        let heard = lessons.heard(&similar);
-        assert_eq!(heard.len(), 1, "neither others nor clients speak for a person");
-        assert!(&**heard[0].0 == "sea__tides" && (heard[0].1 - 0.707).abs() < 0.02);
     }
 
     #[test]

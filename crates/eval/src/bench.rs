@@ -43,15 +43,6 @@ pub(crate) struct Bench {
     pub(crate) written: usize,
 }
 
-/// What lessons say about a request, by the positions of tools.
-#[derive(Debug, Default)]
-pub(crate) struct Learnt {
-    /// How right tools were for such requests.
-    pub(crate) liked: Vec<(usize, f32)>,
-    /// How alike the request and what people said for tools are.
-    pub(crate) heard: Vec<(usize, f32)>,
-}
-
 /// What became of a request.
 #[derive(Debug)]
 pub(crate) struct Seen {
@@ -203,14 +194,13 @@ impl Bench {
 
     /// Ranks tools for words as the hub does: by words and vectors, and where that leaves it open, by reading.
     fn rank(&self, words: &str, settings: &Experiment, confidence: f64) -> Decision {
-        let none = Learnt::default();
-        self.rank_meant(words, settings.model.request(words).as_deref(), settings, (confidence, &none))
+        self.rank_meant(words, settings.model.request(words).as_deref(), settings, (confidence, &[]))
     }
 
     /// Returns the place of the tool that comes first for words, where some tools were right or wrong for such words before.
-    pub(crate) fn first(&self, words: &str, learnt: &Learnt, settings: &Experiment) -> Option<usize> {
+    pub(crate) fn first(&self, words: &str, liked: &[(usize, f32)], settings: &Experiment) -> Option<usize> {
         let meant = settings.model.request(words);
-        let decision = self.rank_meant(words, meant.as_deref(), settings, (settings.threshold, learnt));
+        let decision = self.rank_meant(words, meant.as_deref(), settings, (settings.threshold, liked));
         decision.candidates.first().map(|it| self.places[it.position])
     }
 
@@ -231,17 +221,14 @@ impl Bench {
         words: &str,
         meant: Option<&[Embedding]>,
         settings: &Experiment,
-        (confidence, learnt): (f64, &Learnt),
+        (confidence, liked): (f64, &[(usize, f32)]),
     ) -> Decision {
         let sense = self.meaning.as_ref().zip(meant);
-        let mut sense = sense.map(|(it, meant)| it.sense(meant).expect("all vectors are of one model"));
-        if let Some(sense) = &mut sense {
-            learnt.heard.iter().for_each(|(tool, likeness)| sense.hear(*tool, *likeness));
-        }
+        let sense = sense.map(|(it, meant)| it.sense(meant).expect("all vectors are of one model"));
         let method = settings.weights.as_ref().map_or(Method::Seed, Method::Fitted);
         let rules = Rules { method, confidence, candidates: decide::MOST_RANKED, reasons: Reasons::LeftOut };
         let request = Request { task: words, sense: sense.as_ref() };
-        let scope = Scope { liked: &learnt.liked, ..Scope::plain(&self.catalog, &self.index) };
+        let scope = Scope { liked, ..Scope::plain(&self.catalog, &self.index) };
         match rank::rank(scope, request, rules) {
             Ranked::Clear(decision) => decision,
             Ranked::Unclear(open) => {

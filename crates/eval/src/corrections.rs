@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolyard_core::decide::normalised;
-use toolyard_core::lessons::{Lessons, Precedent, Similar};
+use toolyard_core::lessons::{Lessons, Liking, Precedent, Similar};
 use toolyard_core::thresholds::{LessonLimits, thresholds};
 use toolyard_encoder::{Embedding, Packed};
 
-use crate::bench::{Bench, Learnt, in_parallel};
+use crate::bench::{Bench, in_parallel};
 use crate::sets::{self, Case};
 use crate::{Error, Experiment, Progress};
 
@@ -81,8 +81,8 @@ pub fn compared(
     begin(&collection.name, taught.len() + asked.len() * (2 + reaches.len()));
     let first = |cases: &[&Case], lessons: &Lessons, reach: Reach<'_>| {
         in_parallel(cases, |case: &&Case| {
-            let learnt = learnt(&bench, (lessons, reach), &case.task, settings);
-            let found = bench.first(&case.task, &learnt, settings);
+            let liked = liked(&bench, (lessons, reach), &case.task, settings);
+            let found = bench.first(&case.task, &liked, settings);
             advance(1);
             found
         })
@@ -164,25 +164,22 @@ fn vector(task: &str, settings: &Experiment) -> Option<Packed> {
     settings.model.request(&normalised(task)).and_then(|all| all.first().map(Embedding::pack))
 }
 
-fn learnt(
+fn liked(
     bench: &Bench,
     (lessons, reach): (&Lessons, Reach<'_>),
     task: &str,
     settings: &Experiment,
-) -> Learnt {
+) -> Vec<(usize, f32)> {
     if lessons.is_empty() {
-        return Learnt::default();
+        return Vec::new();
     }
     let words = normalised(task);
     let meant = settings.model.request(&words);
     let meaning = meant.as_ref().and_then(|all| all.first());
     let similar = Similar { words: &words, meaning, who: "you", now: 0 };
-    let at = |tool: &str, value: f32| Some((bench.position(tool)?, value));
     let likings = lessons.likings_within(&similar, reach.limits);
-    Learnt {
-        liked: likings.iter().filter_map(|it| at(&it.tool, it.value * reach.strength)).collect(),
-        heard: lessons.heard(&similar).into_iter().filter_map(|(tool, near)| at(tool, near)).collect(),
-    }
+    let at = |it: &Liking| Some((bench.position(&it.tool)?, it.value * reach.strength));
+    likings.iter().filter_map(at).collect()
 }
 
 fn share(all: impl Iterator<Item = (bool, bool)>) -> BeforeAfter {

@@ -32,17 +32,6 @@ pub struct Sense {
     pub sentences: Vec<f32>,
 }
 
-impl Sense {
-    /// Takes words into account that somebody used for a tool: how alike they and the request are.
-    pub fn hear(&mut self, tool: usize, likeness: f32) {
-        for nearest in [&mut self.phrases, &mut self.sentences] {
-            if let Some(nearest) = nearest.get_mut(tool) {
-                *nearest = nearest.max(likeness);
-            }
-        }
-    }
-}
-
 /// Something of a tool that has a meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {

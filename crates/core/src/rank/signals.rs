@@ -125,7 +125,7 @@ const MAX_RELATED: usize = 48;
 
 /// Compares a request with the tools of a catalog.
 pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Comparison {
-    let Scope { catalog, index, preferred_server, availability, liked } = scope;
+    let Scope { catalog, index, availability, liked, .. } = scope;
     let units = &thresholds().ranking;
     let best_word = units.best_word as f32;
     let evidence = Evidence::of(task);
@@ -201,18 +201,23 @@ pub(super) fn compare(scope: Scope, Request { task, sense }: Request) -> Compari
         .collect();
     add_support(index, &tools, &mut signals);
     level_copies(index, &tools, &mut signals);
-    for (tool, value) in liked {
+    add_wishes(scope, &tools, &mut signals);
+    tools.shrink_to_fit();
+    Comparison { intent, tools, signals, query }
+}
+
+/// Adds what people want besides what they say: tools that were right before, and the server that they prefer.
+fn add_wishes(scope: Scope, tools: &[usize], signals: &mut [Signals]) {
+    for (tool, value) in scope.liked {
         if let Ok(at) = tools.binary_search(tool) {
             signals[at][Signal::Liked as usize] = *value;
         }
     }
-    if let Some(preferred) = preferred_server {
-        for (tool, signals) in tools.iter().zip(&mut signals) {
-            signals[Signal::Preferred as usize] = f32::from(*catalog.tools()[*tool].server == *preferred);
-        }
+    let Some(preferred) = scope.preferred_server else { return };
+    for (tool, signals) in tools.iter().zip(signals) {
+        let is_preferred = *scope.catalog.tools()[*tool].server == *preferred;
+        signals[Signal::Preferred as usize] = f32::from(is_preferred);
     }
-    tools.shrink_to_fit();
-    Comparison { intent, tools, signals, query }
 }
 
 /// The terms of a request without those of words that name a server: `GitHub` is also `git` and `hub`.

@@ -7,8 +7,7 @@ use toolyard_core::decide::normalised;
 use toolyard_core::index::tool_text;
 use toolyard_core::lessons::Similar;
 use toolyard_core::rank::{
-    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Sense, Verdict,
-    Weights,
+    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
@@ -73,7 +72,8 @@ impl Scene {
         &self,
         snapshot: &'a Snapshot,
         key: &'a Key,
-        (availability, liked): (&'a (dyn Fn(&Tool) -> Availability + Sync), &'a [(usize, f32)]),
+        availability: &'a (dyn Fn(&Tool) -> Availability + Sync),
+        liked: &'a [(usize, f32)],
     ) -> Scope<'a> {
         let preferred_server = key.preferred_server.as_deref();
         Scope { catalog: &snapshot.catalog, index: snapshot.index(), preferred_server, availability, liked }
@@ -86,16 +86,6 @@ impl Scene {
         likings.filter_map(|it| Some((snapshot.catalog.position(&it.tool)?, it.value))).collect()
     }
 
-    /// Adds to what a request means which tools its person used such words for.
-    fn hear(&self, snapshot: &Snapshot, key: &Key, (sense, meaning): (&mut Sense, &Embedding)) {
-        let similar = Similar { words: &key.task, meaning: Some(meaning), who: &key.person, now: now_ms() };
-        for (tool, likeness) in self.learnt.lessons.heard(&similar) {
-            if let Some(position) = snapshot.catalog.position(tool) {
-                sense.hear(position, likeness);
-            }
-        }
-    }
-
     fn rules(&self, key: &Key, reasons: Reasons) -> Rules<'static> {
         let confidence = self.config.routing.confidence_threshold;
         Rules { method: self.profile(), confidence, candidates: key.candidates, reasons }
@@ -105,7 +95,7 @@ impl Scene {
     fn by_words(&self, snapshot: &Snapshot, key: &Key, reasons: Reasons) -> Decision {
         let availability = |tool: &Tool| self.availability(snapshot, tool, key);
         let liked = self.liked(snapshot, key, None);
-        let scope = self.scope(snapshot, key, (&availability, &liked));
+        let scope = self.scope(snapshot, key, &availability, &liked);
         rank::decide(scope, Request::in_words(&key.task), self.rules(key, reasons))
     }
 
@@ -273,10 +263,7 @@ impl Hub {
         };
         let routing = &scene.config.routing;
         let how = (&routing.semantic_search, routing.performance.max_routing_time);
-        let mut sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
-        if let Sensed::Known(sense, whole) = &mut sensed {
-            scene.hear(snapshot, key, (sense, whole));
-        }
+        let sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
         let has_failed = matches!(sensed, Sensed::Failed);
         let (sense, whole) = match &sensed {
             Sensed::Known(sense, whole) => (Some(sense), Some(whole)),
@@ -284,7 +271,7 @@ impl Hub {
         };
         let availability = |tool: &Tool| scene.availability(snapshot, tool, key);
         let liked = scene.liked(snapshot, key, whole);
-        let scope = scene.scope(snapshot, key, (&availability, &liked));
+        let scope = scene.scope(snapshot, key, &availability, &liked);
         let decision = match rank::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
         {
             Ranked::Clear(decision) => decision,
