@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toolyard_core::tool::clean;
 use toolyard_hub::config::{Config, LanguageModel};
-use toolyard_hub::enrich::{self, EnrichFile, Selection, Survey};
+use toolyard_hub::enrich::{self, EnrichFile, EnrichSelection, Survey};
 use toolyard_hub::hub::Hub;
 
 use crate::common::Common;
@@ -28,6 +28,7 @@ use work::{Report, Work};
 /// it, once: it is sent the names, descriptions and parameters of their tools and nothing else. What it writes is
 /// screened, shown, and kept in a file of the folder `metadata` when you agree.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("asking").multiple(true))]
 #[command(after_help = "Examples:
   toolyard enrich --dry-run                       what would be asked, and what it would cost
   toolyard enrich --model ollama:qwen3:8b         all tools that nobody wrote about
@@ -45,7 +46,7 @@ pub(crate) struct Enrich {
     #[arg(value_name = "SERVER")]
     servers: Vec<String>,
     /// The model: ollama:NAME, or the address of a service and the model, such as http://127.0.0.1:1234/v1#NAME
-    #[arg(short, long)]
+    #[arg(short, long, group = "asking")]
     model: Option<String>,
     /// The address of the service, where --model is only the name
     #[arg(long, requires = "model")]
@@ -54,28 +55,28 @@ pub(crate) struct Enrich {
     #[arg(long, value_name = "KEY", env = "TOOLYARD_API_KEY", hide_env_values = true)]
     api_key: Option<String>,
     /// Let everything count that is screened, without asking
-    #[arg(long)]
+    #[arg(long, group = "asking")]
     yes: bool,
     /// Say what would be asked, ask nobody and write nothing
-    #[arg(long)]
+    #[arg(long, group = "asking")]
     dry_run: bool,
     /// Tools at most
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", group = "asking")]
     limit: Option<usize>,
     /// Stop before this many tokens are spent, counted at four bytes each
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     max_tokens: usize,
     /// Ask anew about tools that were done before
-    #[arg(long)]
+    #[arg(long, group = "asking")]
     again: bool,
     /// Take back what was written about these servers, or about all
-    #[arg(long, conflicts_with_all = ["model", "yes", "dry_run", "limit", "again", "prompts", "answers"])]
+    #[arg(long, conflicts_with = "asking")]
     undo: bool,
     /// Write the questions to this file as lines of JSON, and ask nobody
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["answers", "yes"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["answers", "yes"], group = "asking")]
     prompts: Option<PathBuf>,
     /// Take the answers from this file instead of a model
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    #[arg(long, value_name = "FILE", conflicts_with = "url", group = "asking")]
     answers: Option<PathBuf>,
 }
 
@@ -106,8 +107,9 @@ async fn enrich_tools(common: &Common, asked: &Enrich, hub: &Hub, folder: &Path)
         }
     }
     let (snapshot, config) = (hub.snapshot(), hub.config());
-    let selection = Selection { servers: asked.servers.clone(), again: asked.again, limit: asked.limit };
-    let survey = enrich::survey(&snapshot, &config, folder, &selection).map_err(failed)?;
+    let selection =
+        EnrichSelection { servers: asked.servers.clone(), again: asked.again, limit: asked.limit };
+    let survey = enrich::survey(&snapshot, &config, folder, &selection)?;
     if let Some(file) = &asked.prompts {
         return write_prompts(common, &survey, file);
     }
@@ -120,15 +122,15 @@ async fn enrich_tools(common: &Common, asked: &Enrich, hub: &Hub, folder: &Path)
             .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", file.display())))?;
         let lines =
             enrich::answers(&text).map_err(|err| Failure::usage(format!("`{}` {err}", file.display())))?;
-        work.take(&survey, &lines, asked.model.as_deref()).await.map_err(failed)?;
+        work.take(&survey, &lines, asked.model.as_deref()).await?;
     } else if !survey.batches.is_empty() {
         let model = model(asked, &config)?;
         if !common.json {
             anstream::eprintln!("{}; asking {}", estimate(&survey), clean(&model.name));
         }
-        work.ask(&survey, &model, asked.max_tokens).await.map_err(failed)?;
+        work.ask(&survey, &model, asked.max_tokens).await?;
     }
-    work.report.add_drafts(&survey, folder).map_err(failed)?;
+    work.report.add_drafts(&survey, folder)?;
     finish(common, asked, &survey, &work.report)
 }
 
@@ -140,7 +142,7 @@ fn finish(common: &Common, asked: &Enrich, survey: &Survey, report: &Report) -> 
     let has_drafts = !report.files.is_empty();
     let agrees = has_drafts && (asked.yes || (!common.json && consents()));
     if agrees {
-        report.take_over().map_err(failed)?;
+        report.take_over()?;
     }
     if common.json {
         output::json(&preview::json(report, agrees))?;
@@ -210,8 +212,8 @@ fn undo(common: &Common, asked: &Enrich, (config, folder): (&Config, &Path)) -> 
     };
     let (mut text, mut undone) = (String::new(), Vec::new());
     for server in servers {
-        let file = EnrichFile::of(folder, server).map_err(failed)?;
-        let tools = file.undo().map_err(failed)?;
+        let file = EnrichFile::of(folder, server)?;
+        let tools = file.undo()?;
         if tools > 0 {
             text +=
                 &format!("took back what was written about {} of {}\n", count(tools, "tool"), clean(server));
@@ -262,6 +264,8 @@ fn consents() -> bool {
     read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-fn failed(error: enrich::Error) -> Failure {
-    Failure::new(error.to_string())
+impl From<enrich::Error> for Failure {
+    fn from(error: enrich::Error) -> Self {
+        Self::new(error.to_string())
+    }
 }

@@ -63,7 +63,12 @@ pub(crate) async fn run(common: &Common, asked: &GiveFeedback) -> Result<(), Fai
         if common.json {
             return Ok(output::json(&serde_json::json!({ "lesson": lesson }))?);
         }
-        let Some(lesson) = lesson else { return Ok(()) };
+        let Some(lesson) = lesson else {
+            anstream::eprintln!(
+                "Taken down. Say which tool was meant with --meant TOOL, and something is learnt."
+            );
+            return Ok(());
+        };
         let right = lesson.right.as_deref().map(|tool| format!("{tool} is right"));
         let wrong = lesson.wrong.as_deref().map(|tool| format!("{tool} is not"));
         let what: Vec<String> = right.into_iter().chain(wrong).collect();

@@ -116,7 +116,7 @@ pub(crate) async fn feedback(State(shared): State<Arc<Shared>>, request: Request
         Ok(lesson) => lesson,
         // What was said is kept all the same.
         Err(NotLearnt::NoWords(_)) => None,
-        Err(why @ (NotLearnt::NoTool(_) | NotLearnt::NothingSaid | NotLearnt::NotOffered(_))) => {
+        Err(why @ (NotLearnt::NoTool(_) | NotLearnt::NotOffered(_))) => {
             return Err(ApiError::bad_request(why.to_string(), "choose one of the list of tools"));
         }
         Err(why @ (NotLearnt::NotKept | NotLearnt::NoRoute(_) | NotLearnt::History(_))) => {

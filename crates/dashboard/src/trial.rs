@@ -145,7 +145,8 @@ impl Outlook {
                 ..plain
             },
             Conclusion::Ask(question) => {
-                Self { confidence: question.confidence, question: Some(question.text), ..plain }
+                // A question settles on no tool.
+                Self { confidence: question.confidence, tool: None, question: Some(question.text), ..plain }
             }
             Conclusion::Decline(_) => Self { tool: None, ..plain },
         }

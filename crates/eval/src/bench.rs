@@ -368,14 +368,7 @@ impl Bench {
         let step = cases.len().div_ceil(SAMPLE).max(1);
         let time = |case: &Case| {
             let meant = settings.model.request(&case.task);
-            let rank = || {
-                self.rank_meant(
-                    &case.task,
-                    meant.as_deref(),
-                    settings,
-                    (settings.threshold, &Learnt::default()),
-                )
-            };
+            let rank = || self.rank_meant(&case.task, meant.as_deref(), settings, (settings.threshold, &[]));
             // What the model reads is known the second time.
             rank();
             let begin = Instant::now();

@@ -136,7 +136,7 @@ fn halves<'c>(cases: &[&'c Case]) -> (Vec<&'c Case>, Vec<&'c Case>) {
         let Some(tool) = case.groups[0].iter().min() else { continue };
         let nth = seen.entry(*tool).or_default();
         // The halves of all tools together are equal, too.
-        let half = if (*nth + tool) % 2 == 0 { &mut taught } else { &mut asked };
+        let half = if (*nth + tool).is_multiple_of(2) { &mut taught } else { &mut asked };
         half.push(*case);
         *nth += 1;
     }

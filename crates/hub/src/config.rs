@@ -37,7 +37,7 @@ use toolyard_packs::Kind;
 pub use agent::{Agent, Binding, ToolBudget};
 pub(crate) use document::{dialect, read_bytes, sentence};
 pub use enrich::Enrich;
-pub use events::{Collector, Events, Learning, Telemetry};
+pub use events::{Collector, Events, LearningRules, Telemetry};
 pub(crate) use expand::variable_for;
 pub use language::LanguageModel;
 pub use mistake::Mistake;
@@ -128,7 +128,7 @@ pub fn default(folders: &Folders) -> Config {
         policy: Policy::default(),
         audit: Audit::default(),
         events: Events::default(),
-        learning: Learning::default(),
+        learning: LearningRules::default(),
         telemetry: Telemetry::default(),
         serve: Serve::default(),
         store: Store { folder: folders.data.clone() },
@@ -225,7 +225,7 @@ pub struct Config {
     /// What is kept of decisions.
     pub events: Events,
     /// What is learnt from what people say about decisions.
-    pub learning: Learning,
+    pub learning: LearningRules,
     /// Who is told what the hub does.
     pub telemetry: Telemetry,
     /// How clients reach the hub.

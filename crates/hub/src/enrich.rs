@@ -17,11 +17,11 @@ use toolyard_core::metadata::{Note, Provenance};
 
 use crate::chat;
 
-pub use ask::{Answered, ask};
+pub use ask::{BatchAnswer, ask};
 pub use files::EnrichFile;
 pub use offline::{AnswerLine, answers, prompt};
 pub use sift::Sifter;
-pub use survey::{Batch, Selection, Survey, survey};
+pub use survey::{Batch, EnrichSelection, Survey, survey};
 
 /// The name under which notes say where they come from.
 const BY: &str = "enrich";

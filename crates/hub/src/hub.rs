@@ -43,6 +43,7 @@ mod decide; // what a request becomes
 mod feedback; // what is kept of decisions, and said about them
 mod execute; // runs of workflows
 mod migrate; // calls of old names
+mod options; // how a hub is run
 mod spans; //  what a collector is told
 mod rank; //   how tools rank for words
 mod restart; // servers started again on request
@@ -58,6 +59,7 @@ pub use decide::Decided;
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use feedback::{Correction, NotLearnt};
 pub use migrate::{Deprecated, Migrated, migrate, renamed};
+pub use options::{Learning, Options};
 pub use toolset::{Heard, Supply};
 pub use workflow::question;
 
@@ -69,24 +71,6 @@ const CATCHING_UP: Duration = Duration::from_secs(5);
 const NEWS: usize = 256;
 /// How often what was measured is kept.
 const KEEPING: Duration = Duration::from_secs(5);
-
-/// How a hub is run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The executable that becomes the watchdog of child processes.
-    pub watchdog: Option<PathBuf>,
-    /// Whether servers that were never reached are learnt in the background.
-    pub learning: Learning,
-}
-
-/// Whether servers that were never reached are learnt in the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learning {
-    /// One after the other, as a serving hub does.
-    Background,
-    /// Only when asked, as a single command does.
-    OnDemand,
-}
 
 /// Connects to every server, knows every tool.
 #[derive(Debug)]

@@ -1,7 +1,10 @@
 //! What a language model writes about tools that nobody wrote about.
 
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use testkit::{Oracle, Saying};
+use testkit::{Oracle, Saying, wait_until};
 
 use crate::place::{Place, names};
 
@@ -47,6 +50,15 @@ fn good() -> Saying {
     Saying::Json(json!({ "tools": [run, fin, emit] }))
 }
 
+/// A home with a server of seven tools, about which a model is asked twice.
+fn hall(model: &str) -> Place {
+    let place = cafe(model);
+    let tool = |at: usize| json!({ "name": format!("z{at}"), "inputSchema": { "type": "object" } });
+    let tools: Vec<Value> = (0..7).map(tool).collect();
+    place.write("catalog.json", &json!([{ "server": "cafe", "tools": tools }]).to_string());
+    place
+}
+
 /// The tool that a request finds, if it finds one for sure.
 fn routed(place: &Place, task: &str) -> Value {
     let output = place.output(&["route", task, "--dry-run", "--json"]);
@@ -69,7 +81,7 @@ fn r2_a_request_that_nobody_foresaw_finds_its_tool_after_enrichment_and_not_afte
     assert_eq!(exact["tool"], "cafe__qz_emit", "{exact}");
 
     let check = place.run(&["metadata", "check"]);
-    assert!(check.contains("1 of 1 files in order"), "{check}");
+    assert!(check.contains("1 of 1 file in order"), "{check}");
     let undone = place.run(&["enrich", "--undo", "cafe"]);
     assert!(undone.contains("took back what was written about 3 tools of cafe"), "{undone}");
     assert_eq!(names(&place.path(FOLDER)), [""; 0]);
@@ -126,6 +138,24 @@ fn r2_tools_are_done_once_until_their_definition_changes() {
     assert_eq!(asked["tools"][0]["name"], "bx7_run");
     place.json(&["enrich", "--yes", "--json", "--again", "--limit", "2", "cafe"]);
     assert_eq!(oracle.pleas()[2].data()["tools"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn r2_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there() {
+    let first = json!({ "tools": [about("z0", &["open the door"]), about("z1", &["dim the lamps"])] });
+    let oracle = Oracle::start([Saying::Json(first), Saying::Silence]);
+    let place = hall(&oracle.ollama());
+    let mut command = place.command(&["enrich", "--yes", "--json"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(Duration::from_secs(60), || oracle.pleas().len() == 2).await;
+    let interrupt = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let report: Value = serde_json::from_slice(&running.wait_with_output().unwrap().stdout).unwrap();
+    assert!(report["ended"].as_str().unwrap().starts_with("stopped"), "{report}");
+    let written: Value = serde_json::from_str(&place.read(FILE)).unwrap();
+    assert_eq!(written["tools"].as_object().unwrap().keys().collect::<Vec<_>>(), ["z0", "z1"]);
+    let (left, _) = place.json(&["enrich", "--dry-run", "--json"]);
+    assert_eq!((&left["done"], &left["tools"]), (&json!(2), &json!(5)));
 }
 
 #[test]
@@ -218,6 +248,7 @@ fn r2_a_dry_run_and_a_bound_ask_nobody() {
     place.configure(r#"{ "mcpServers": { "good": { "command": "FAULT" } } }"#);
     let seen = place.run(&["enrich"]);
     assert!(seen.contains("error: no model is named") && seen.ends_with("[exit 2]"), "{seen}");
+    assert!(place.run(&["enrich", "--undo", "--again"]).ends_with("[exit 2]"));
     assert!(place.run(&["enrich", "coffee"]).contains("there is no server `coffee`"));
 }
 

@@ -37,6 +37,7 @@ fn the_overview_shows_every_command() {
       status       Show the hubs that run now and the state of their servers
       doctor       Check the configuration and start every server, and say what helps
       metadata     Write and check what is known of tools beyond what their servers say
+      enrich       Let a language model write what people say when they need your tools
       lint         Score how well tools are documented, and find tools that are hard to tell apart
       eval         Measure how well requests find their tools
       completions  Print completions for a shell
@@ -95,6 +96,7 @@ fn every_command_explains_itself_with_examples() {
         "metadata",
         "metadata export",
         "metadata check",
+        "enrich",
         "lint",
         "eval",
         "completions",

@@ -132,7 +132,7 @@ fn r2_what_is_wrong_with_a_file_is_told_with_its_place() {
               "level": "bad",
               "line": 3,
               "column": 31,
-              "message": "unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `chainsWith`, `rateLimit`"
+              "message": "unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `chainsWith`, `rateLimit`, `source`"
             }
           ]
         },

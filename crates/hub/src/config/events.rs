@@ -22,7 +22,7 @@ pub struct Events {
 
 /// What is learnt from what people say about decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Learning {
+pub struct LearningRules {
     /// Whether lessons count.
     pub enabled: bool,
     /// Whether something is learnt from what people do next, too.
@@ -58,7 +58,7 @@ impl Default for Events {
     }
 }
 
-impl Default for Learning {
+impl Default for LearningRules {
     fn default() -> Self {
         Self { enabled: true, implicit: true }
     }
@@ -79,9 +79,9 @@ pub(super) fn events(raw: &RawEvents) -> Events {
     }
 }
 
-pub(super) fn learning(raw: &RawLearning) -> Learning {
-    let standard = Learning::default();
-    Learning {
+pub(super) fn learning(raw: &RawLearning) -> LearningRules {
+    let standard = LearningRules::default();
+    LearningRules {
         enabled: raw.enabled.unwrap_or(standard.enabled),
         implicit: raw.implicit.unwrap_or(standard.implicit),
     }

@@ -16,7 +16,7 @@ const SHOWN_CHARS: usize = 2000;
 
 /// What a model answered.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct BatchAnswer {
     /// What it says about each tool, by name.
     pub tools: BTreeMap<String, Suggested>,
     /// About how many tokens that took.
@@ -24,7 +24,7 @@ pub struct Answered {
 }
 
 /// Asks a model about the tools of a batch.
-pub async fn ask(client: &Client, model: &LanguageModel, batch: &Batch) -> Result<Answered, Error> {
+pub async fn ask(client: &Client, model: &LanguageModel, batch: &Batch) -> Result<BatchAnswer, Error> {
     let mut turns = vec![Turn::Rules(batch.rules.clone()), Turn::Question(batch.data.clone())];
     let names: Vec<&str> = batch.tools.keys().map(String::as_str).collect();
     let mut spent = 0;
@@ -34,7 +34,7 @@ pub async fn ask(client: &Client, model: &LanguageModel, batch: &Batch) -> Resul
         let said = chat::ask(client, model, &turns, (&batch.schema, model.timeout)).await?;
         spent += tokens(&said);
         match read(&said, &names) {
-            Ok(tools) => return Ok(Answered { tools, tokens: spent }),
+            Ok(tools) => return Ok(BatchAnswer { tools, tokens: spent }),
             Err(why) if attempt == ATTEMPTS => return Err(Error::Answer { model: model.name.clone(), why }),
             Err(why) => {
                 let told =

@@ -26,7 +26,7 @@ const MARK_BYTES: usize = 16;
 
 /// Which tools are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct EnrichSelection {
     /// Only tools of these servers; all when empty.
     pub servers: Vec<String>,
     /// Whether tools that were done before are done again.
@@ -89,7 +89,7 @@ pub fn survey(
     snapshot: &Snapshot,
     config: &Config,
     folder: &Path,
-    selection: &Selection,
+    selection: &EnrichSelection,
 ) -> Result<Survey, Error> {
     let looking = Looking { snapshot, own: own_notes(config), again: selection.again };
     let mut survey = Survey::default();

@@ -101,7 +101,7 @@ fn batch() -> Batch {
     }
 }
 
-async fn asked(sayings: Vec<Saying>) -> (Result<Answered, Error>, Oracle) {
+async fn asked(sayings: Vec<Saying>) -> (Result<BatchAnswer, Error>, Oracle) {
     let oracle = Oracle::start(sayings);
     let model = LanguageModel::parse(&oracle.ollama(), None, Duration::from_secs(60)).unwrap();
     (ask(&web::client(), &model, &batch()).await, oracle)

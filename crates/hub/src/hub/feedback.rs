@@ -51,9 +51,6 @@ pub enum NotLearnt {
     /// A client may choose only among what it was offered.
     #[error("`{0}` was none of the tools that this decision considered, and only a person may name another")]
     NotOffered(String),
-    /// Neither a tool that ran nor one that was meant is known.
-    #[error("say which tool was meant: this decision names none")]
-    NothingSaid,
     /// The history cannot be used.
     #[error(transparent)]
     History(#[from] toolyard_history::Error),
@@ -182,9 +179,6 @@ fn keep(history: &History, said: Correction, metrics: &Metrics) -> Result<Option
         Rating::Right => (meant.clone().or(tool), None),
         Rating::Wrong => (meant.clone(), tool.filter(|tool| Some(tool) != meant.as_ref())),
     };
-    if right.is_none() && wrong.is_none() {
-        return Err(NotLearnt::NothingSaid);
-    }
     let words = words.or_else(|| found.as_ref().and_then(|it| it.words.clone()));
     let (at, weight) = (now_ms(), source.weight());
     let feedback = Feedback {
@@ -200,6 +194,10 @@ fn keep(history: &History, said: Correction, metrics: &Metrics) -> Result<Option
     };
     history.give(feedback)?;
     metrics.feedback(verdict.name(), source.name());
+    // That a question or a refusal was wrong says nothing about any tool.
+    if right.is_none() && wrong.is_none() {
+        return Ok(None);
+    }
     let Some(words) = words else { return Err(NotLearnt::NoWords(route.unwrap_or_default())) };
     let lesson = Lesson { id: route_id(), at, who, words, right, wrong, weight, source, route };
     history.teach(lesson.clone())?;

@@ -20,7 +20,7 @@ const KNOWN: [(&str, &str); 17] = [
     ),
     (
         "keys of settings files and of arguments of the hub's own tools",
-        "command args env cwd url headers enabled type name when description tools servers serve store routing toolset \
+        "confirm feedback more session arguments command args env cwd url headers enabled type name when description tools servers serve store routing toolset \
          arguments session confirm more model",
     ),
     ("names that parameters have by convention", "url uri website domain path filename directory folder"),
@@ -42,7 +42,8 @@ const KNOWN: [(&str, &str); 17] = [
     ),
     (
         "what the program itself prints or starts",
-        "skill when tools run state workflow who tool arguments outcome ms server transport domain belief why set from kind \
+        "id words decision sure right wrong weight for requests like counts lessons request then now before after n assistant calls \
+         skill when tools run state workflow who tool arguments outcome ms server transport domain belief why set from kind \
          requests ran wrong part confirm draft and values asked offered declined \
          calls valid exact recall precision invented repeated queries µs acts right asks offers the one declines \
          rightly tokens s score findings essential utility fallback client file npx npm node pipx python \
