@@ -316,9 +316,10 @@ impl<'a> Ranking<'a> {
         match self.rules.method {
             Method::Fitted(weights) => {
                 let scores = contradicted(catalog, self.task, comparison, counts);
-                let ranked = without_equals(index, catalog, order(index, comparison, &scores, 1.0));
+                let mut ranked = without_equals(index, catalog, order(index, comparison, &scores, 1.0));
                 let traits = confidence::traits(comparison, &ranked);
-                (ranked, weights.judge(&comparison.query, &traits))
+                let judgement = settle(&mut ranked, weights.judge(&comparison.query, &traits));
+                (ranked, judgement)
             }
             // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
             Method::Seed => {
@@ -373,6 +374,19 @@ fn contradicted(catalog: &Catalog, task: &str, comparison: &Comparison, counts: 
         }
     }
     scores
+}
+
+/// Whether a person said of these very words that a tool is meant.
+fn is_settled(candidate: &Candidate) -> bool {
+    f64::from(candidate.signals[Signal::Liked as usize]) >= thresholds().lessons.settled
+}
+
+/// Puts a tool first that a person said is meant by these very words. There is nothing left to judge then.
+fn settle(ranked: &mut [Candidate], judgement: Judgement) -> Judgement {
+    let Some(at) = ranked.iter().position(is_settled) else { return judgement };
+    ranked[..=at].rotate_right(1);
+    let right = judgement.right.max(thresholds().lessons.settled_confidence);
+    Judgement { right, none: 0.0, vague: 0.0 }
 }
 
 /// Whether running a tool for a request has to be confirmed first: it destroys, or it changes something and

@@ -145,7 +145,7 @@ thresholds! {
     }
     /// How far what people said about requests reaches.
     lessons: LessonLimits {
-        unrelated, sharpness, wrong, half_life_days, other, relayed,
+        unrelated, sharpness, wrong, half_life_days, other, relayed, settled, settled_confidence,
     }
 }
 

@@ -10,6 +10,7 @@ const SIGNALS_SHOWN = 8;
 /** Lists the candidates. `decision` says what became of the `chosen` one; `action` may add a button to each. */
 export function candidateList(candidates, { chosen, decision, action } = {}) {
   const mark = isSettled(decision) ? ["chosen", "accent"] : ["closest"];
+  const marked = chosen ?? candidates[0]?.tool;
   return h(
     "ol.candidates",
     { data: { testid: "candidates" } },
@@ -25,7 +26,7 @@ export function candidateList(candidates, { chosen, decision, action } = {}) {
             {},
             toolName(candidate.tool),
             effectChip(candidate.effect),
-            candidate.tool === chosen ? chip(...mark) : null,
+            candidate.tool === marked ? chip(...mark) : null,
           ),
           shareBar(candidate.probability, { tone: at ? "faint" : null }),
         ),

@@ -21,6 +21,7 @@ fn limits(unrelated: f64, sharpness: f64, wrong: f64) -> LessonLimits {
     let all = json!({
         "unrelated": entry(unrelated), "sharpness": entry(sharpness), "wrong": entry(wrong),
         "half_life_days": entry(120.0), "other": entry(1.0), "relayed": entry(1.0),
+        "settled": entry(2.0), "settled_confidence": entry(1.0),
     });
     serde_json::from_value(all).expect("these are all the limits")
 }

@@ -152,6 +152,15 @@ impl FeedbackSource {
         }
     }
 
+    /// Whether something is learnt from it. That a task comes again, or that a call is confirmed or refused, happens for
+    /// too many reasons to change what is decided next time; it is only counted.
+    pub fn teaches(self) -> bool {
+        match self {
+            Self::Dashboard | Self::Cli | Self::Client | Self::Picked | Self::Followed => true,
+            Self::Repeated | Self::Confirmed | Self::Refused => false,
+        }
+    }
+
     /// Returns how much feedback of this source counts, from 0 to 1.
     ///
     /// A statement about the route counts in full. A pick is made among the tools that were offered, so it tells

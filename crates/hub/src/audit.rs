@@ -234,8 +234,8 @@ impl Underway<'_> {
 impl Drop for Underway<'_> {
     fn drop(&mut self) {
         let (took, fate) = (self.start.elapsed(), self.fate);
-        let server = self.tool.split_once("__").map_or("", |(server, _)| server);
-        self.audit.metrics.call(server, &self.tool, fate.name(), took);
+        let (server, tool) = self.tool.split_once("__").unwrap_or(("", &self.tool));
+        self.audit.metrics.call(server, tool, fate.name(), took);
         if let Some(entry) = self.entry.take() {
             self.audit.write(Entry { took, fate, ..entry });
         }

@@ -27,7 +27,7 @@ fn cafe(model: &str) -> Place {
     place.write("catalog.json", &listing("Actuates unit bx7.").to_string());
     let (catalog, ledger) = (place.path("catalog.json"), place.path("ledger.jsonl"));
     let server =
-        json!({ "command": env!("CARGO_BIN_EXE_toolyard"), "args": ["replay", catalog, "cafe", ledger] });
+        json!({ "command": env!("CARGO_BIN_EXE_toolyard"), "args": ["recorded", catalog, "cafe", ledger] });
     let config = json!({
         "mcpServers": { "cafe": server, "time": { "builtin": "time" } },
         "metadata": { "enrich": { "model": model, "languages": ["English", "German"] } },

@@ -32,6 +32,11 @@ fn the_overview_shows_every_command() {
       connect      Write Toolyard into the configuration of an MCP client
       login        Log in at a server that wants to know who you are
       logs         Show what a server wrote to its stderr
+      dashboard    See what the hub decides and why, correct it, and watch it learn
+      routes       Show what was decided about requests
+      feedback     Say whether a decision was right, so that the next one is
+      learnt       Show what was learnt from corrections, explain it, take it back
+      replay       Decide about yesterday's requests again, and show what would change
       audit        Show what was called, and how it ended
       audit-names  Find old names of tools in prompts, skills, code and tests
       status       Show the hubs that run now and the state of their servers

@@ -111,8 +111,10 @@ async fn r15_words_are_not_kept_where_the_settings_say_so() {
     let yard = yard(json!({"events": {"words": false}})).await;
     let client = talking(&yard).await;
     route(&client, json!({"task": "list the boats of captain Zebulon"})).await;
+    let kept = || told(&yard, &["routes", "--json"])["routes"].clone();
+    wait_until(SOON, || kept() != json!([])).await;
     drop(client);
-    let kept = told(&yard, &["routes", "--json"])["routes"].clone();
+    let kept = kept();
     assert_eq!(
         (&kept[0]["words"], &kept[0]["tool"]),
         (&Value::Null, &json!("harbour__list_boats")),
@@ -141,8 +143,9 @@ async fn r15_prometheus_is_told_what_was_decided_and_called() {
     let headers = [("authorization", "Bearer s3cret")];
     let url = served.at("").replace("/mcp", "/metrics");
     assert_eq!(raw::send(&url, "GET", &[], "").await.status, 401);
-    let call = json!({"name": "smart_route", "arguments": {"task": "list the boats"}});
-    raw::post(&served.at(""), &headers, &raw::modern("tools/call", call)).await;
+    let client = Client::http(&served.at(""), &headers);
+    client.modern(json!({}));
+    route(&client, json!({"task": "list the boats"})).await;
     let text = raw::send(&url, "GET", &headers, "").await.body;
     for line in [
         "toolyard_routes_total{decision=\"act\"} 1",

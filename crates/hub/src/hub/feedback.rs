@@ -195,7 +195,7 @@ fn keep(history: &History, said: Correction, metrics: &Metrics) -> Result<Option
     history.give(feedback)?;
     metrics.feedback(verdict.name(), source.name());
     // That a question or a refusal was wrong says nothing about any tool.
-    if right.is_none() && wrong.is_none() {
+    if !source.teaches() || right.is_none() && wrong.is_none() {
         return Ok(None);
     }
     let Some(words) = words else { return Err(NotLearnt::NoWords(route.unwrap_or_default())) };
