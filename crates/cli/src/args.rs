@@ -4,9 +4,10 @@ use clap::{Parser, Subcommand};
 
 use crate::common::Common;
 use crate::{
-    add, audit, audit_names, call, chat, completions, connect, consolidate, dashboard, describe, doctor,
-    domains, enrich, eval, feedback, find, import, learnt, lint, list, login, logs, man, metadata, packs,
-    proxy, recorded, remove, replay, route, routes, run, runs, serve, skills, status, tiers, toolset,
+    add, approve, audit, audit_names, call, chat, client, completions, connect, consolidate, dashboard,
+    describe, diff, doctor, domains, enrich, eval, feedback, find, import, learnt, lint, list, login, logs,
+    man, metadata, packs, proxy, recorded, remove, replay, route, routes, run, runs, serve, skills, status,
+    tiers, toolset,
 };
 
 /// One plug for every tool: connects to all your MCP servers and serves them as one.
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Remove(remove::Remove),
     Import(import::Import),
     Connect(connect::Connect),
+    Client(client::ManageClients),
     Login(login::Login),
     Logs(logs::Logs),
     Dashboard(dashboard::ShowDashboard),
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     AuditNames(audit_names::AuditNames),
     Status(status::Show),
     Doctor(doctor::Doctor),
+    Diff(diff::Diff),
+    Approve(approve::Approve),
     Metadata(metadata::Metadata),
     Enrich(enrich::Enrich),
     Lint(lint::Lint),

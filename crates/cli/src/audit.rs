@@ -20,8 +20,9 @@ use crate::setup::Source;
   toolyard audit --outcome denied --limit 200
   toolyard audit --json | jq '.calls[].tool'
 
-Outcomes: answered, failed, refused, unreachable, denied, unconfirmed, held-back, abandoned.
-With --json: {\"calls\": [{\"at\", \"who\", \"tool\", \"effect\", \"shape\", \"hash\", \"outcome\", \"ms\"}]}")]
+Outcomes: answered, failed, refused, unreachable, denied, unconfirmed, held-back, abandoned; of definitions, which
+are not calls: pinned (a tool that a server added), approved, withheld, moved.
+With --json: {\"calls\": [{\"at\", \"client\", \"who\", \"tool\", \"effect\", \"shape\", \"hash\", \"outcome\", \"ms\"}]}")]
 pub(crate) struct Audit {
     /// Only tools that fit, as server__tool with * for any characters
     #[arg(long, value_name = "GLOB")]
@@ -62,7 +63,7 @@ fn row(call: &Record) -> Vec<Cell> {
     let shown = call.arguments.as_ref().unwrap_or(&call.shape).to_string();
     vec![
         Cell::new(&call.at),
-        Cell::new(&call.who),
+        Cell::new(call.client.iter().chain([&call.who]).map(String::as_str).collect::<Vec<_>>().join(": ")),
         Cell::new(&call.tool),
         Cell::new(toolyard_core::tool::clean(&shown)),
         Cell::new(call.outcome.name()),

@@ -7,10 +7,10 @@ use toolyard_hub::clients::{self, Client, Connected, Entry, Os};
 
 use crate::common::Common;
 use crate::failure::Failure;
-use crate::import;
 use crate::output::{self, Attribute, Cell, Layout};
 use crate::settings::Settings;
 use crate::setup::env;
+use crate::{import, serve};
 
 /// Write Toolyard into the configuration of an MCP client
 ///
@@ -83,8 +83,9 @@ fn place(settings: &Settings, client: Client) -> PathBuf {
 
 fn entry(common: &Common, asked: &Connect, settings: &Settings) -> Result<Entry, Failure> {
     if asked.http {
-        let serve = settings.load()?.serve;
-        return Ok(Entry::Url { url: format!("http://{}/mcp", serve.http), token: serve.token });
+        let config = settings.load()?;
+        let url = format!("{}://{}/mcp", serve::scheme(&config), config.serve.http);
+        return Ok(Entry::Url { url, token: config.serve.token });
     }
     let mut entry = Entry::stdio(&std::env::current_exe()?);
     // Only the file of the user is found from wherever the client starts us.

@@ -35,10 +35,14 @@ pub(crate) async fn run(common: &Common, asked: &ShowDashboard) -> Result<(), Fa
     if !config.events.enabled {
         return Err(Failure::new("there is nothing to show: `events.enabled` is false in the configuration"));
     }
+    if asked.http.ip().is_loopback() {
+        // The certificate has the name under which others know this machine.
+        config.serve.tls = None;
+    }
     let listener = serve::listen(asked.http, &config).await?;
     // Other people of this machine can reach the address, so only who knows this may ask for anything.
     let token = config.serve.token.get_or_insert_with(seal::fresh_token).clone();
-    let address = format!("http://{}/dashboard#token={token}", listener.local_addr()?);
+    let address = format!("{}://{}/dashboard#token={token}", serve::scheme(&config), listener.local_addr()?);
     let hub = setup::hub(config, Learning::Background);
     if hub.history().is_none() {
         hub.close().await;

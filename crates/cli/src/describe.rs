@@ -16,7 +16,7 @@ use crate::{setup, tools};
   toolyard describe time__convert_time
   toolyard describe --json time__convert_time | jq .inputSchema
 
-With --json: the definition exactly as the server sent it.")]
+With --json: the definition exactly as the server sent it, but without hidden characters.")]
 pub(crate) struct Describe {
     /// The tool as server__tool; its own name will do when only one server has it
     tool: String,

@@ -2,7 +2,10 @@
 
 mod check; // one server
 mod find_command; // a program on PATH
+mod system; // what the machine offers
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use owo_colors::OwoColorize;
@@ -24,7 +27,7 @@ use crate::setup::{self, Source};
 ///
 /// Checks the file, the commands on PATH, and whether each server starts, how fast it answers, what is wrong
 /// with its tools and whether it needs a login. All servers are checked at the same time. Language models that the
-/// settings name are asked whether they answer.
+/// settings name are asked whether they answer. Says whether things can be kept, and what `sandbox` can enforce here.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard doctor
@@ -34,14 +37,14 @@ use crate::setup::{self, Source};
 Exit code 1 when something is wrong.
 With --json: {\"ok\", \"config\": {\"file\", \"ok\", \"mistakes\", \"findings\"}, \"servers\": [{\"name\",
 \"ok\", \"tools\", \"startMs\", \"listMs\", \"findings\": [{\"level\": \"good\" | \"note\" | \"bad\",
-\"message\", \"fix\"}]}], \"meaning\": [findings], \"models\": [findings]}")]
+\"message\", \"fix\"}]}], \"system\": [findings], \"meaning\": [findings], \"models\": [findings]}")]
 pub(crate) struct Doctor {
     /// Only this server
     server: Option<String>,
 }
 
 /// One thing that was looked at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Finding {
     level: Level,
     message: String,
@@ -86,18 +89,12 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     {
         return Err(setup::no_server(&config, name));
     }
-    let mut about_file = vec![match &source.path {
-        Some(path) => Finding::good(format!("{} has no mistakes", path.display())),
-        None => Finding::good("there is no file; the built-in servers are used"),
-    }];
-    for problem in toolyard_hub::sidecars::read(&config.metadata).1 {
-        about_file.push(Finding::bad(problem, "correct the file, or delete it"));
-    }
-    if config.servers.is_empty() && config.off.is_empty() {
-        about_file.push(Finding::note("no server is configured", "add one with `toolyard add`"));
-    }
-    if !common.json {
-        output::text(&block("configuration", &about_file))?;
+    let mut about_file = file(&source, &config);
+    let about_system = if asked.server.is_none() { system::findings(&config) } else { Vec::new() };
+    for (title, findings) in [("configuration", &about_file), ("system", &about_system)] {
+        if !findings.is_empty() && !common.json {
+            output::text(&block(title, findings))?;
+        }
     }
     let is_asked = |name: &str| asked.server.as_ref().is_none_or(|only| name == *only);
     let off = config.off.iter().filter(|(name, _)| is_asked(name)).map(|(name, off)| check::off(name, off));
@@ -106,7 +103,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         let mut checks = JoinSet::new();
         for upstream in hub.upstreams() {
             if is_asked(&upstream.name) {
-                checks.spawn(check::check(std::sync::Arc::clone(hub), upstream));
+                checks.spawn(check::check(Arc::clone(hub), upstream));
             }
         }
         let waiting = Waiting::begin(format!("checking {}", count(checks.len(), "server")));
@@ -134,6 +131,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
                 waiting.suspend(|| output::text(&block("meaning", &about_meaning)))?;
             }
         }
+        screen(hub, asked, common, &waiting, &mut checked).await?;
         let mut about_models = Vec::new();
         if asked.server.is_none() {
             about_models = models(hub, &waiting).await;
@@ -152,23 +150,39 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     })
     .await?;
     about_file.extend(about_skills);
-    conclude(common, &source, [&about_file, &about_meaning, &about_models], checked)
+    conclude(common, &source, [&about_file, &about_system, &about_meaning, &about_models], checked)
+}
+
+/// Says what is wrong with the settings, and with what they name.
+fn file(source: &Source, config: &Config) -> Vec<Finding> {
+    let mut about_file = vec![match &source.path {
+        Some(path) => Finding::good(format!("{} has no mistakes", path.display())),
+        None => Finding::good("there is no file; the built-in servers are used"),
+    }];
+    for problem in toolyard_hub::sidecars::read(&config.metadata).1 {
+        about_file.push(Finding::bad(problem, "correct the file, or delete it"));
+    }
+    if config.servers.is_empty() && config.off.is_empty() {
+        about_file.push(Finding::note("no server is configured", "add one with `toolyard add`"));
+    }
+    about_file
 }
 
 fn conclude(
     common: &Common,
     source: &Source,
-    [about_file, about_meaning, about_models]: [&[Finding]; 3],
+    [about_file, about_system, about_meaning, about_models]: [&[Finding]; 4],
     mut checked: Vec<check::Checked>,
 ) -> Result<(), Failure> {
     checked.sort_by(|a, b| a.name.cmp(&b.name));
     let file_ok = is_ok(about_file);
     let working = checked.iter().filter(|server| is_ok(&server.findings)).count();
-    let ok = file_ok && working == checked.len();
+    let ok = file_ok && is_ok(about_system) && working == checked.len();
     if common.json {
         output::json(&json!({
             "ok": ok,
             "config": { "file": source.path, "ok": file_ok, "mistakes": [], "findings": findings_json(about_file) },
+            "system": findings_json(about_system),
             "meaning": findings_json(about_meaning),
             "models": findings_json(about_models),
             "servers": checked.iter().map(|server| json!({
@@ -195,6 +209,44 @@ async fn skills(hub: &Hub) -> Vec<Finding> {
         Finding::bad(what, fix)
     };
     hub.skill_mistakes(&supply).iter().map(bad).collect()
+}
+
+/// Tells which tools look like attacks, beside what was found out about their servers.
+async fn screen(
+    hub: &Arc<Hub>,
+    asked: &Doctor,
+    common: &Common,
+    waiting: &Waiting,
+    checked: &mut [check::Checked],
+) -> Result<(), Failure> {
+    if checked.is_empty() {
+        return Ok(());
+    }
+    waiting.say("screening the texts of tools");
+    for (server, suspects) in suspects(hub, asked.server.as_deref()).await {
+        if !common.json {
+            waiting.suspend(|| output::text(&block(&format!("screening of {server}"), &suspects)))?;
+        }
+        let checked = checked.iter_mut().find(|it| it.name == server);
+        checked.into_iter().for_each(|it| it.findings.extend(suspects.iter().cloned()));
+    }
+    Ok(())
+}
+
+/// Says which tools of which server look like attacks. Every sentence is read for that, because somebody wants to know.
+async fn suspects(hub: &Arc<Hub>, server: Option<&str>) -> BTreeMap<String, Vec<Finding>> {
+    hub.screen_all().await;
+    let mut found: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
+    let suspects = hub.suspects(&hub.snapshot()).into_iter();
+    for suspect in suspects.filter(|it| server.is_none_or(|only| *it.server == *only)) {
+        let fix = format!(
+            "read it with `toolyard describe {}`, and remove the server if you do not trust it",
+            suspect.tool
+        );
+        let note = Finding::note(suspect.sentence(), fix);
+        found.entry(suspect.server.to_string()).or_default().push(note);
+    }
+    found
 }
 
 /// Says which old names of tools lead nowhere, as far as the tools of servers are known.

@@ -1,5 +1,6 @@
 //! How well requests find their tools, measured on sets whose right tools are known.
 
+mod attacks; // what screening notices
 mod assistant; // a language model in the loop
 mod report; // numbers for people and programs
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use indicatif::{ProgressBar, ProgressStyle};
 use toolyard_core::rank::{Signal, Weights};
 use toolyard_eval::{
-    Error, Experiment, MeaningModel, Progress, arguments, calls, corrections, measure, sets,
+    Error, Experiment, MeaningModel, Progress, arguments, calls, corrections, hijack, measure, sets,
 };
 use toolyard_hub::config::Folders;
 
@@ -33,6 +34,7 @@ use toolyard_core::thresholds::thresholds;
   toolyard eval --no-library --profile seed
   toolyard eval --model none
   toolyard eval --arguments
+  toolyard eval --attacks --json | jq .benign
 
 top-1: the first tool is right. recall@5: the share of the needed steps with a right tool among the
 first five. nDCG@10: how early the right tools come. What is acted on depends on the threshold.
@@ -47,6 +49,10 @@ default. repeated: requests that would become several calls. An argument is righ
 and dates alone are different, or when the set lists it. Dates in words are read as on Tuesday 2026-11-17. With --json each set has
 \"arguments\": {\"calls\", \"valid\", \"exact\", \"argument_recall\", \"argument_precision\", \"invented\",
 \"repeated\"}
+
+--attacks screens texts of attackers and the tools of public registries. noticed: the share that gives an alarm; a
+false alarm is one of an honest tool. With --json: {\"families\": [{\"source\", \"family\", \"held_out\", \"attacks\",
+\"found\", \"by_rules\", \"by_classifier\", \"missed\"}], \"benign\": {\"tools\", \"alarms\", \"hostile\", …}}
 
 --assistant has a model play the tasks of a fleet, with tools offered in several ways. Every server is a recording
 that writes down what reaches it. right: the tools that the task needs ran; for a vague or impossible task nothing
@@ -87,6 +93,15 @@ pub(crate) struct Eval {
     /// asked again
     #[arg(long, num_args = 0..=1, value_name = "N", conflicts_with_all = ["arguments", "calls", "assistant"])]
     corrections: Option<Option<usize>>,
+    /// Measure how often a hostile server takes requests from the right tools, by copying them and boasting
+    #[arg(long, conflicts_with_all = ["arguments", "calls", "assistant", "corrections"])]
+    hijack: bool,
+    /// Measure what the screening of texts notices of attacks: our own, and those of a folder or file [default: ../shared/attacks]
+    #[arg(long, num_args = 0..=1, value_name = "PATH", conflicts_with_all = ["arguments", "calls", "assistant", "corrections"])]
+    attacks: Option<Option<PathBuf>>,
+    /// With --attacks: honest tools that should give no alarm [default: ../shared/catalogs/mcp_registries.jsonl.gz]
+    #[arg(long, value_name = "FILE", requires = "attacks")]
+    benign: Option<PathBuf>,
     /// With files or folders that say more about tools, as `metadata` in the settings does
     #[arg(long, value_name = "PATH")]
     metadata: Vec<PathBuf>,
@@ -114,6 +129,9 @@ enum Ranker {
 const USUAL: [&str; 2] = ["../shared/eval", "../shared/fleet"];
 
 pub(crate) async fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
+    if let Some(given) = &asked.attacks {
+        return attacks::run(common, given.as_deref(), asked.benign.as_deref(), &asked.model);
+    }
     let found = sets::find(&folders(asked)?)?;
     if !asked.assistant.is_empty() {
         let fleet = found.iter().find(|folder| folder.join("tasks.jsonl").is_file());
@@ -152,6 +170,16 @@ pub(crate) async fn run(common: &Common, asked: &Eval) -> Result<(), Failure> {
             all.push(corrections::corrected(folder, most, &settings, progress)?);
         }
         return report::corrections(common, &all);
+    }
+    if asked.hijack {
+        let mut all = Vec::new();
+        for folder in &found {
+            let bar = Bar::new();
+            let begin = |part: &str, steps: usize| bar.begin(part, steps);
+            let progress = Progress { begin: &begin, advance: &|steps| bar.0.inc(steps as u64) };
+            all.push(hijack::measure(folder, asked.limit, &settings, progress)?);
+        }
+        return report::hijack(common, &all);
     }
     let mut all = Vec::with_capacity(found.len());
     for (at, folder) in found.iter().enumerate() {

@@ -32,12 +32,15 @@ mod add; //         one more server
 mod remove; //      one server less
 mod import; //      servers of other clients
 mod connect; //     Toolyard in other clients
+mod client; //      who may come in over HTTP
 mod login; //       a person's consent
 mod logs; //        what a server said on stderr
 mod audit; //       what was called
 mod audit_names; // old names of tools in a tree of texts
 mod status; //      how everything is
 mod doctor; //      what is wrong, and what helps
+mod diff; //        how tools differ from what was approved
+mod approve; //     a person's yes to them
 mod metadata; //    what is known of tools, as files
 mod enrich; //      what a model writes about tools
 mod lint; //        how well tools are documented
@@ -67,6 +70,11 @@ fn main() -> ExitCode {
     {
         toolyard_hub::process::watch(&token.to_string_lossy(), std::io::stdin().lock());
         return ExitCode::SUCCESS;
+    }
+    // A confined server begins as this program, with one thread, and then becomes the server.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|first| first == "sandboxed") {
+        return Failure::new(toolyard_hub::process::sandbox::enter(words).to_string()).report(Form::Words);
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
@@ -138,12 +146,15 @@ async fn dispatch(Args { command, common, .. }: Args) -> Result<(), Failure> {
         Some(Command::Remove(asked)) => remove::run(&common, &asked),
         Some(Command::Import(asked)) => import::run(&common, &asked),
         Some(Command::Connect(asked)) => connect::run(&common, &asked),
+        Some(Command::Client(asked)) => client::run(&common, &asked),
         Some(Command::Login(asked)) => login::run(&common, &asked).await,
         Some(Command::Logs(asked)) => logs::run(&common, &asked).await,
         Some(Command::Audit(asked)) => audit::run(&common, &asked),
         Some(Command::AuditNames(asked)) => audit_names::run(&common, &asked),
         Some(Command::Status(_)) => status::run(&common).await,
         Some(Command::Doctor(asked)) => doctor::run(&common, &asked).await,
+        Some(Command::Diff(asked)) => diff::run(&common, &asked).await,
+        Some(Command::Approve(asked)) => approve::run(&common, &asked).await,
         Some(Command::Metadata(asked)) => metadata::run(&common, &asked).await,
         Some(Command::Enrich(asked)) => enrich::run(&common, &asked).await,
         Some(Command::Lint(asked)) => lint::run(&common, &asked).await,

@@ -57,7 +57,7 @@ fn mark(path: Option<&Path>) -> Mark {
         let modified = (about.mtime(), about.mtime_nsec());
         return Mark::Large { path, inode: about.ino(), bytes: about.len(), modified };
     }
-    match std::fs::read(&path) {
+    match toolyard_hub::config::read_bytes(&path) {
         Ok(bytes) => {
             let mut hasher = DefaultHasher::new();
             bytes.hash(&mut hasher);

@@ -9,8 +9,10 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use toolyard_dashboard::{Dashboard, is_public};
+use toolyard_hub::access::Access;
 use toolyard_hub::config::{self, Config};
 use toolyard_hub::hub::{Hub, Learning};
+use toolyard_hub::serve::http::tls::Certificate;
 use toolyard_hub::serve::{Reception, http, stdio};
 
 use crate::common::Common;
@@ -87,7 +89,7 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
         None => None,
     };
     let serving = match &listener {
-        Some(listener) => format!("http://{}/mcp", listener.local_addr()?),
+        Some(listener) => format!("{}://{}/mcp", scheme(&config), listener.local_addr()?),
         None => "stdio".to_owned(),
     };
     // Looked at before the hub starts, so that a change meanwhile is not lost.
@@ -120,6 +122,11 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
     outcome
 }
 
+/// Returns how clients speak to the hub.
+pub(crate) fn scheme(config: &Config) -> &'static str {
+    if config.serve.tls.is_some() { "https" } else { "http" }
+}
+
 /// Returns the address of the dashboard beside that of the endpoint.
 pub(crate) fn page(serving: &str) -> String {
     format!("{}/dashboard", serving.trim_end_matches("/mcp"))
@@ -133,11 +140,19 @@ fn load(source: &Source, surface: Option<config::Surface>) -> Result<Config, Fai
 }
 
 pub(crate) async fn listen(address: SocketAddr, config: &Config) -> Result<TcpListener, Failure> {
-    if !address.ip().is_loopback() && config.serve.token.is_none() {
+    let is_protected = || {
+        let serve = &config.serve;
+        serve.token.is_some() || serve.oauth.is_some() || Access::open(&config.store.folder).is_registering()
+    };
+    if !address.ip().is_loopback() && !is_protected() {
         return Err(Failure::usage(format!(
             "{address} can be reached from outside, and no token protects it"
         ))
-        .hint("set `serve.token` in the configuration, or bind to 127.0.0.1"));
+        .hint("`toolyard client add NAME` makes a token, or set `serve.token` in the configuration, or bind to 127.0.0.1"));
+    }
+    if let Some(tls) = &config.serve.tls {
+        Certificate::load(tls)
+            .map_err(|err| Failure::new(err.to_string()).hint("`serve.tls` names the files"))?;
     }
     TcpListener::bind(address).await.map_err(|err| {
         Failure::new(format!("{address} cannot be served: {err}"))

@@ -34,7 +34,7 @@ impl Settings {
     pub(crate) fn open(common: &Common) -> Result<Self, Failure> {
         let source = Source::find(common)?;
         let path = source.path.clone().unwrap_or_else(|| source.folders.config.join(config::FILE_NAME));
-        let (text, is_new) = match std::fs::read_to_string(&path) {
+        let (text, is_new) = match config::read_text(&path) {
             Ok(text) => (text, false),
             Err(err) if err.kind() == ErrorKind::NotFound => (BEGINNING.to_owned(), true),
             Err(err) => return Err(Failure::usage(format!("{}: cannot be read: {err}", path.display()))),

@@ -22,7 +22,7 @@ use crate::setup;
 States: configured (never reached), known (not running, its tools are known), starting,
 ready, failed, stopped (the next call starts it), off (it lacks an environment variable).
 With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\", \"meaning\", \"routes\"}], \"servers\": [{\"name\",
-\"transport\", \"state\", \"reason\", \"tools\", \"problems\"}]}; the outer \"servers\" are those of the
+\"transport\", \"state\", \"reason\", \"tools\", \"problems\", \"waiting\"}]}; the outer \"servers\" are those of the
 configuration, as far as they are known when no hub is asked")]
 pub(crate) struct Show {}
 
@@ -76,6 +76,13 @@ fn table(servers: &[ServerStatus]) -> String {
             said.push(format!(
                 "{} (`toolyard doctor {}`)",
                 count(server.problems.len(), "problem"),
+                server.name
+            ));
+        }
+        if server.waiting > 0 {
+            said.push(format!(
+                "{} withheld (`toolyard diff {}`)",
+                count(server.waiting, "tool"),
                 server.name
             ));
         }

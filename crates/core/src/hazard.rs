@@ -1,18 +1,25 @@
 //! What one call would do to the world, judged from its tool and its arguments.
 //!
-//! What is known of a tool is where it begins; the arguments may make a call worse than its tool: a push that
-//! is forced, a statement that drops a table, a text that replaces another. A warning of a server is put aside only for
-//! a call of which every argument is understood, and never for more than a write.
+//! What is known of a tool is where it begins. The arguments may make a call worse than its tool: a push that is
+//! forced, a statement that drops a table, a text that replaces another. They make it less only by proof: the tool does
+//! nothing but what it is told, and a reader with a list of what only reads understood every argument whole.
 
-mod code; //     calls in program text
-mod flags; //    switches and words that stand for an action
-mod lists; //    the words that all of this goes by
-mod programs; // what programs of a command line destroy
-mod reads; //    command lines that certainly only read
-mod repeated; // keys that an object has twice
-mod replace; //  whole texts in the place of others
-mod shell; //    command lines
-mod sql; //      statements for a database
+mod ambiguous; // arguments that are read in two ways
+mod code; //      calls in program text
+mod flags; //     switches and words that stand for an action
+mod folded; //    texts as careless readers take them
+mod graph; //     questions to graphs
+mod http; //      requests of the web
+mod lists; //     the words that all of this goes by
+mod plain; //     words and names that stand for themselves
+mod programs; //  what programs of a command line destroy
+mod proof; //     why a call certainly does no more
+mod reads; //     command lines that certainly only read
+mod replace; //   whole texts in the place of others
+mod scripts; //   one-liners of sed and awk
+mod shell; //     command lines
+mod sql; //       statements for a database
+mod switches; //  what programs may be told without changing anything
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,9 +27,11 @@ use serde_json::{Map, Value};
 use crate::tool::words::words;
 use crate::tool::{Effect, Hints, Tool, names_destruction};
 use flags::Place;
+use folded::folded;
 use lists::Lists;
+use proof::Kind;
 
-pub use repeated::repeated_key;
+pub use ambiguous::{JsonAmbiguity, alike, ambiguous, rounded};
 
 /// What one call would do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,6 +41,9 @@ pub struct Hazard {
     /// What in the arguments gives that away, for people: `` `DROP` in `sql` ``.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<String>,
+    /// Why it does less than its tool may do, for people: `` `command` runs only `ls` ``.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
 
 /// Stands for the value of an argument that is not known yet, such as one that an earlier step will give.
@@ -66,17 +78,20 @@ pub fn assess(tool: &Tool, known: Effect, arguments: &Value) -> Hazard {
     scan.value("", arguments, DEPTH);
     let replaced = || replace::sign(tool, arguments.as_object().filter(|_| !is_rehearsal(tool, arguments))?);
     if let Some(sign) = scan.sign.take().or_else(replaced) {
-        return Hazard { effect: Effect::Destroy, sign: Some(sign) };
+        return Hazard { effect: Effect::Destroy, sign: Some(sign), proof: None };
     }
     let is_named_so = Effect::infer(&tool.name, Hints::default()) == Effect::Destroy;
+    let proven = if is_named_so { None } else { scan.kind.proven(tool, arguments) };
+    if let Some(proven) = proven.filter(|proven| rank(proven.effect) <= rank(known)) {
+        // What the tool can do, or what its server warns of, this call does nothing of.
+        return Hazard { effect: proven.effect, sign: None, proof: Some(proven.why) };
+    }
     let effect = match known {
-        // The server warns of what its tool can do; this call is understood, and does nothing of it.
-        Effect::Destroy if !is_named_so && scan.kind.is_understood(tool, arguments) => Effect::Write,
         Effect::Destroy if is_rehearsal(tool, arguments) => Effect::Write,
         Effect::Read if scan.is_unproven => Effect::Write,
         Effect::Destroy | Effect::Write | Effect::Read => known,
     };
-    Hazard { effect, sign: None }
+    Hazard { effect, sign: None, proof: None }
 }
 
 /// Whether a tool offers to destroy, by a switch, by one of the choices of a parameter, or in its own words.
@@ -101,67 +116,6 @@ fn is_rehearsal(tool: &Tool, arguments: &Value) -> bool {
     };
     let given = arguments.as_object();
     given.is_some_and(|given| given.iter().any(|(key, value)| is_switch(key) && *value == Value::Bool(true)))
-}
-
-/// What kinds of text a tool takes, as far as its names tell.
-#[derive(Clone, Debug, Default)]
-struct Kind {
-    takes_sql: bool,
-    is_shell: bool,
-    /// Whether its name says that it looks for something, and not that it runs what it is told.
-    is_search: bool,
-    /// Whether its name says that it runs what it is told.
-    is_runner: bool,
-    /// The programs that the tool speaks for, such as `git`.
-    programs: Vec<String>,
-}
-
-impl Kind {
-    fn of(tool: &Tool) -> Self {
-        let lists = Lists::builtin();
-        let is_runner = words(&tool.name).any(|word| lists.runners.contains(&word.to_lowercase()));
-        let reads = Effect::infer(&tool.name, Hints::default()) == Effect::Read;
-        let mut kind = Self { is_runner, is_search: reads && !is_runner, ..Self::default() };
-        let names = words(&tool.server).chain(words(&tool.name));
-        for word in names.map(str::to_lowercase) {
-            kind.is_shell |= lists.shell_words.contains(&word);
-            if lists.programs.contains_key(&word) && !kind.programs.contains(&word) {
-                kind.programs.push(word.clone());
-            }
-            kind.takes_sql |= is_sql(lists, &word);
-        }
-        let spoken = tool.parameters.iter().flat_map(|it| words(&it.name)).chain(words(&tool.description));
-        kind.takes_sql = kind.takes_sql || spoken.map(str::to_lowercase).any(|word| is_sql(lists, &word));
-        kind
-    }
-
-    /// Whether a tool runs what it is told, all of that is known to destroy nothing, and nothing else is said.
-    fn is_understood(&self, tool: &Tool, arguments: &Value) -> bool {
-        let lists = Lists::builtin();
-        let Some(given) = arguments.as_object() else { return false };
-        let is_told = |key: &str, text: &str| {
-            self.takes_sql && key_is(key, &lists.sql_keys) && sql::understood(text).is_some()
-                || key_is(key, &lists.shell_keys) && reads::only_reads(text)
-        };
-        let is_beside = |key: &str, value: &Value| match value {
-            Value::Null => true,
-            Value::Bool(_) | Value::Number(_) => key_is(key, &lists.beside),
-            Value::String(text) => key_is(key, &lists.beside) && text.chars().all(reads::is_plain),
-            Value::Array(_) | Value::Object(_) => false,
-        };
-        let mut is_any_told = false;
-        let is_all_known = given.iter().all(|(key, value)| {
-            let is_own = tool.parameters.iter().any(|parameter| parameter.name == *key);
-            let told = value.as_str().is_some_and(|text| is_told(key, text));
-            is_any_told |= told;
-            is_own && (told || is_beside(key, value))
-        });
-        self.is_runner && is_any_told && is_all_known
-    }
-}
-
-fn is_sql(lists: &Lists, word: &str) -> bool {
-    word.ends_with("sql") || lists.sql_words.contains(word)
 }
 
 /// One look through the arguments of a call.
@@ -199,16 +153,41 @@ impl Scan {
             self.line(key, if is_command { &words } else { &[] }, if is_command { &[] } else { &words });
         }
         for item in items {
-            self.value(key, item, depth - 1);
+            self.member(key, item, depth);
         }
     }
 
     fn object(&mut self, members: &Map<String, Value>, depth: usize) {
+        self.together(members, depth);
+        // A server may take a name, or a word under it, for the one that it looks like.
+        let is_other = |text: &str| folded(text) != text;
+        let has_other_name = members.keys().any(|key| is_other(key));
+        self.is_unproven |= has_other_name;
+        if has_other_name || members.values().filter_map(Value::as_str).any(is_other) {
+            self.together(&look_alike(members), depth);
+        }
+        for (key, value) in members {
+            self.member(&folded(key), value, depth);
+        }
+    }
+
+    /// Looks at one value under its name, and at a text also as it looks.
+    fn member(&mut self, key: &str, value: &Value, depth: usize) {
+        if let Some(text) = value.as_str()
+            && folded(text) != text
+        {
+            self.text(key, &folded(text), depth);
+        }
+        self.value(key, value, depth - 1);
+    }
+
+    /// Looks at what the members of an object say together.
+    fn together(&mut self, members: &Map<String, Value>, depth: usize) {
         let lists = Lists::builtin();
+        self.is_unproven |= http::is_unsafe(members);
         let place = if depth == DEPTH { Place::Outermost } else { Place::Inside };
-        if let Some(sign) = flags::sign(members, self.known, place) {
-            self.sign = Some(sign);
-            return;
+        if self.sign.is_none() {
+            self.sign = flags::sign(members, self.known, place);
         }
         // A program and its arguments apart: `{"command": "git", "args": ["push", "--force"]}`.
         let program = members.iter().find(|(key, value)| key_is(key, &lists.shell_keys) && value.is_string());
@@ -216,9 +195,6 @@ impl Scan {
         if let (Some((key, Value::String(program))), Some((_, Value::Array(rest)))) = (program, rest) {
             let first: Vec<String> = program.split_whitespace().map(str::to_owned).collect();
             self.line(key, &first, &texts(rest));
-        }
-        for (key, value) in members {
-            self.value(key, value, depth - 1);
         }
     }
 
@@ -228,7 +204,7 @@ impl Scan {
         if trimmed.starts_with(['{', '[']) {
             // Models write lists and objects as text where a schema is vague.
             if let Ok(inner) = serde_json::from_str::<Value>(trimmed) {
-                if let Some(twice) = repeated_key(trimmed) {
+                if let Some(twice) = ambiguous::repeated(trimmed) {
                     self.sign = Some(format!("`{twice}` is there twice in `{key}`"));
                 }
                 self.value(key, &inner, depth - 1);
@@ -238,14 +214,14 @@ impl Scan {
         let is_command = key_is(key, &lists.shell_keys)
             || (self.kind.is_shell && key_is(key, &lists.shell_keys_of_shells));
         if is_command {
-            self.is_unproven |= !reads::only_reads(trimmed);
+            self.is_unproven |= reads::programs(text).is_none();
             self.found(key, shell::sign(trimmed));
         }
         let holds_sql = key_is(key, &lists.sql_keys);
-        if holds_sql && (self.kind.takes_sql || words(key).any(|word| is_sql(lists, &word.to_lowercase()))) {
+        if holds_sql && self.kind.takes_sql_in(key) {
             let is_question =
                 self.kind.is_search && key_is(key, &lists.question_keys) && sql::is_prose(trimmed);
-            self.is_unproven |= !is_question && sql::understood(trimmed) != Some(Effect::Read);
+            self.is_unproven |= !is_question && !self.kind.only_asks(text);
             self.found(key, sql::sign(trimmed));
         }
         if is_command || key_is(key, &lists.argument_keys) {
@@ -254,6 +230,8 @@ impl Scan {
             self.line(key, &[], &words);
         }
         if holds_sql || key_is(key, &lists.code_keys) {
+            let is_program = key_is(key, &lists.script_keys) && trimmed.contains(['(', '{', ';', '=', '\n']);
+            self.is_unproven |= is_program || graph::is_mutation(trimmed);
             self.found(key, code::sign(trimmed));
         }
     }
@@ -275,6 +253,20 @@ impl Scan {
             self.sign = sign.map(|sign| format!("`{sign}`{place}"));
         }
     }
+}
+
+/// The members of an object under the names, and with the texts, that a careless reader takes them for. Of what is
+/// within them, only texts are kept: the rest is looked at by itself.
+fn look_alike(members: &Map<String, Value>) -> Map<String, Value> {
+    let plain = |value: &Value| match value {
+        Value::String(text) => Value::from(folded(text)),
+        Value::Array(items) => {
+            items.iter().map(|item| item.as_str().map_or(Value::Null, |text| folded(text).into())).collect()
+        }
+        Value::Object(items) => items.iter().map(|_| Value::Null).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    };
+    members.iter().map(|(key, value)| (folded(key).into_owned(), plain(value))).collect()
 }
 
 fn rank(effect: Effect) -> u8 {

@@ -19,6 +19,7 @@ pub mod domain; //   which tools belong together
 pub mod session; //  what one conversation has active
 pub mod index; //    words, phrasings and names over the catalog
 pub mod lint; //     how well tools are documented
+pub mod screen; //   texts that look like instructions to a model
 pub mod lessons; //  what people said about earlier requests
 pub mod enrich; //   what a model may write about tools that nobody wrote about
 pub mod rank; //     a request becomes a decision, with reasons

@@ -9,6 +9,7 @@ mod signals; //    how well a tool fits, as one number for each signal
 mod confidence; // what a confidence is judged by
 mod weights; //    how much each signal counts
 mod contrary; //   tools that make another format than is wanted
+mod imitation; //  tools that copy another
 mod rerank; //     which tools are read beside a request
 mod seed; //       the ranking of the first design
 mod reason; //     why a tool fits, in words
@@ -87,11 +88,13 @@ pub struct Availability {
     pub tier: u8,
     /// How lately this conversation used it, from 0 to 1.
     pub recent: f32,
+    /// On which day the hub first saw it; 0 where that is not known.
+    pub since: u64,
 }
 
 impl Availability {
     /// A tool that nothing is known against.
-    pub const PLAIN: Self = Self { is_visible: true, is_up: true, tier: 1, recent: 0.0 };
+    pub const PLAIN: Self = Self { is_visible: true, is_up: true, tier: 1, recent: 0.0, since: 0 };
 }
 
 /// The knobs of one decision. No `Default`: the configuration knows.
@@ -317,7 +320,10 @@ impl<'a> Ranking<'a> {
             Method::Fitted(weights) => {
                 let scores = contradicted(catalog, self.task, comparison, counts);
                 let mut ranked = without_equals(index, catalog, order(index, comparison, &scores, 1.0));
+                // An imitation makes nothing less sure.
+                let imitations = imitation::take(self.scope, &mut ranked);
                 let traits = confidence::traits(comparison, &ranked);
+                imitation::put_back(&mut ranked, imitations);
                 let judgement = settle(&mut ranked, weights.judge(&comparison.query, &traits));
                 (ranked, judgement)
             }

@@ -89,7 +89,7 @@ thresholds! {
     }
     /// How signals are scaled.
     ranking: Ranking {
-        nothing, contrary, best_word, word_sum_unit, gloss_word, write_effect, near_action, support_phrase,
+        nothing, contrary, copied, best_word, word_sum_unit, gloss_word, write_effect, near_action, support_phrase,
         least_belief, most_margin, score_unit, detail_unit, length_unit, reason, shown,
     }
     /// How clear a request is by its words alone.
@@ -146,6 +146,10 @@ thresholds! {
     /// How far what people said about requests reaches.
     lessons: LessonLimits {
         unrelated, sharpness, wrong, half_life_days, other, relayed, settled, settled_confidence,
+    }
+    /// When a text is taken for instructions to a model.
+    screening: ScreeningLimits {
+        suspicious, hostile,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod clean;
 mod effect;
+mod hidden;
 mod id;
 pub(crate) mod json;
 mod listed;
@@ -13,6 +14,7 @@ pub(crate) mod purpose;
 pub(crate) mod vocabulary;
 pub(crate) mod words;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -20,6 +22,7 @@ use serde_json::value::RawValue;
 pub use clean::clean;
 pub(crate) use effect::names_destruction;
 pub use effect::{Effect, Hints};
+pub use hidden::{Unveiled, Veiled, may_hide, unveiled};
 pub use id::{BadToolId, ToolId};
 pub use listed::Parameters;
 pub use parameter::Parameter;
@@ -42,6 +45,27 @@ pub struct Tool {
     pub effect: Effect,
     /// The parameters in the order of the schema, required ones first.
     pub parameters: Vec<Parameter>,
-    /// The definition exactly as the server sent it.
+    /// The definition exactly as the server sent it, but without hidden characters.
     pub definition: Box<RawValue>,
+    /// The definition with its hidden characters, where it has any. It is for the server and for screening, never shown.
+    pub own: Option<Box<RawValue>>,
+}
+
+impl Tool {
+    /// Returns arguments as the server names them: under its own names, and with its own spelling of the values that
+    /// it lists. They are the same unless its schema has hidden characters.
+    pub fn own_arguments<'a>(&self, arguments: &'a RawValue) -> Result<Cow<'a, RawValue>, Veiled> {
+        let own = self.own.as_deref().and_then(json::Members::of);
+        match own.and_then(|definition| definition.get("inputSchema")) {
+            Some(schema) => hidden::own_arguments(schema, arguments).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(arguments)),
+        }
+    }
+
+    /// Returns arguments without hidden characters, where the tool has names or values that hide some: who knows the
+    /// server's own spelling says the same as who knows the one that is shown. `None` where there is nothing to compare.
+    pub fn plain_arguments(&self, arguments: &RawValue) -> Option<Result<Box<RawValue>, Veiled>> {
+        let is_needed = self.own.is_some() && may_hide(arguments.get());
+        is_needed.then(|| hidden::plainly(arguments))
+    }
 }

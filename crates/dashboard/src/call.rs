@@ -49,13 +49,17 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     let intent = (!asked.task.trim().is_empty()).then(|| Intent::of(asked.task.trim()));
     let ruling = hub.judge(&snapshot, tool, Some(&arguments), intent.as_ref());
     if ruling.stance == Stance::Ask {
-        shared.hub.metrics().confirmation(if asked.confirm { "confirmed" } else { "asked" });
-        if !asked.confirm {
+        let principal = shared.caller(&headers).principal.clone();
+        let void = hub.void_answer(&principal, tool).filter(|_| asked.confirm);
+        let is_confirmed = asked.confirm && void.is_none();
+        shared.hub.metrics().confirmation(if is_confirmed { "confirmed" } else { "asked" });
+        if !is_confirmed {
+            hub.ask_about(&principal, tool);
             return Ok(Json(json!({
                 "outcome": "unconfirmed",
                 "result": null,
                 "ms": 0,
-                "needsConfirmation": ruling.reason(tool),
+                "needsConfirmation": void.unwrap_or_else(|| ruling.reason(tool)),
             })));
         }
     }

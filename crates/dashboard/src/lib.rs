@@ -147,7 +147,7 @@ impl Shared {
         let client = Client {
             info: Some(raw(&json!({ "name": "toolyard-dashboard", "version": env!("CARGO_PKG_VERSION") }))),
             capabilities: Fields::default(),
-            principal: who(headers).into(),
+            principal: principal(headers).into(),
             log_level: None,
         };
         // What a server tells meanwhile has no place on the page.
@@ -163,8 +163,9 @@ impl Shared {
     }
 }
 
-/// Tells people apart by what they authorise themselves with, as the hub does.
-fn who(headers: &HeaderMap) -> String {
+/// Tells callers of tools apart by what they authorise themselves with, as the hub does. Lessons do not: whoever has
+/// the token is the person whose hub it is.
+fn principal(headers: &HeaderMap) -> String {
     match headers.get(header::AUTHORIZATION) {
         None => "local".to_owned(),
         Some(shown) => digest(&["http", &String::from_utf8_lossy(shown.as_bytes())]),

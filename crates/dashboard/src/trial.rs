@@ -17,10 +17,10 @@ use toolyard_hub::config::Stance;
 use toolyard_hub::hub::{Decided, Hub};
 use toolyard_hub::jsonrpc::raw;
 use toolyard_hub::live::Snapshot;
-use toolyard_hub::routing::{Provisional, Wanted};
+use toolyard_hub::routing::{LOCAL, Provisional, Wanted};
 
 use crate::failure::{ApiError, Reply};
-use crate::{Shared, body, show, who};
+use crate::{Shared, body, show};
 
 /// Characters of a task; longer ones are files, not requests.
 pub(crate) const MOST_CHARS: usize = 20_000;
@@ -54,7 +54,7 @@ struct Outlook {
 
 /// Decides about a request and writes that down.
 pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Reply {
-    let (headers, asked) = body::read::<Asked>(request).await?;
+    let (_, asked) = body::read::<Asked>(request).await?;
     let task = asked.task.trim();
     check_task(task)?;
     let (hub, server) = (&shared.hub, body::filled(asked.server.clone()));
@@ -77,7 +77,7 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     let ms = start.elapsed().as_secs_f64() * 1000.0;
     let outlook = Outlook::of(conclusion);
     let mut route = outlook.route(&snapshot, ms);
-    (route.who, route.cached) = (who(&headers), provisional.is_remembered());
+    (route.who, route.cached) = (LOCAL.to_owned(), provisional.is_remembered());
     route.words = Some(task.to_owned());
     let answer = outlook.show(hub, (&snapshot, &route), task, provisional.is_noted());
     hub.record(route, Some(&Value::Object(outlook.arguments())));

@@ -6,7 +6,9 @@ pub mod arguments; // how right arguments are when the tool is given
 pub mod score; //     rankings and decisions become numbers
 pub mod calls; //     what becomes of a call of `smart_route`
 pub mod corrections; // what corrections bring
+pub mod hijack; //    what a hostile server takes from others
 pub mod assistant; // what an assistant in the loop achieves
+pub mod attacks; //   what screening notices
 mod bench; //         the tools of a set, and what becomes of its requests
 mod bm25; //          the baseline
 mod model; //         what compares meanings

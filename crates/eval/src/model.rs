@@ -65,12 +65,19 @@ impl MeaningModel {
         begin: impl Fn(usize),
         done: impl Fn(usize),
     ) {
+        let all = (0..catalog.len()).flat_map(|position| parts(catalog, &index.knowledge, position));
+        self.learn_texts(all.map(|(_, text)| text), begin, done);
+    }
+
+    /// Computes what is not known of some texts, on all cores; `begin` is told how many those are.
+    pub(crate) fn learn_texts(
+        &self,
+        texts: impl Iterator<Item = String>,
+        begin: impl Fn(usize),
+        done: impl Fn(usize),
+    ) {
         let Self::On(known) = self else { return };
-        let mut texts: HashMap<TextKey, String> = HashMap::new();
-        for position in 0..catalog.len() {
-            let parts = parts(catalog, &index.knowledge, position);
-            texts.extend(parts.into_iter().map(|(_, text)| (TextKey::of(&text), text)));
-        }
+        let mut texts: HashMap<TextKey, String> = texts.map(|text| (TextKey::of(&text), text)).collect();
         texts.retain(|key, _| !known.vectors.read().contains_key(key));
         let mut texts: Vec<(TextKey, String)> = texts.into_iter().collect();
         let keys: Vec<TextKey> = texts.iter().map(|(key, _)| *key).collect();
@@ -91,6 +98,22 @@ impl MeaningModel {
         };
         compute(&known.embedder, &missing, Effort::Full, &|| true, &mut take)
             .expect("only a service can fail, and none is asked");
+    }
+
+    /// Returns the vector of a text; `None` where no model is used.
+    pub fn vector_of(&self, text: &str) -> Option<Embedding> {
+        match self {
+            Self::Off => None,
+            Self::On(known) => Some(known.vector(text).unpack()),
+        }
+    }
+
+    /// Returns what tells the vectors of the model from others; `None` where no model is used.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Off => None,
+            Self::On(known) => Some(known.embedder.key()),
+        }
     }
 
     /// Returns what the tools of a catalog mean.

@@ -394,7 +394,7 @@ impl Places {
 }
 
 /// Reads a file with one value on each line.
-fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {
+pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {
     let file = File::open(path).map_err(|err| unreadable(path, &err.to_string()))?;
     let is_packed = path.extension().is_some_and(|end| end == "gz");
     let bytes: Box<dyn Read> = if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };

@@ -20,12 +20,13 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolyard_core::tool::{Effect, clean};
+use toolyard_core::tool::{Effect, Hints, ToolId, clean};
 use toolyard_telemetry::Metrics;
 
 use crate::caller::Caller;
 use crate::config;
 use crate::jsonrpc::{Fields, canonical};
+use crate::pins::{Notice, Noticed};
 use crate::policy::glob_fits;
 use crate::seal::{Seal, digest};
 
@@ -39,7 +40,10 @@ const WHO_CHARS: usize = 60;
 pub struct Record {
     /// When it began, in RFC 3339.
     pub at: String,
-    /// The client, and a mark that tells its sessions apart.
+    /// The name under which the client is registered here, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// What the client calls itself, and a mark that tells its sessions apart.
     pub who: String,
     /// The tool as `server__tool`.
     pub tool: String,
@@ -78,11 +82,19 @@ pub enum Fate {
     HeldBack,
     /// The client gave it up.
     Abandoned,
+    /// Not called: a tool that a known server added was approved by being seen.
+    Pinned,
+    /// Not called: a person approved a tool.
+    Approved,
+    /// Not called: a tool is withheld until a person approves it.
+    Withheld,
+    /// Not called: a server comes from elsewhere, or has another version.
+    Moved,
 }
 
 impl Fate {
     /// Every way that a call can end.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Answered,
         Self::Failed,
         Self::Refused,
@@ -91,6 +103,10 @@ impl Fate {
         Self::Unconfirmed,
         Self::HeldBack,
         Self::Abandoned,
+        Self::Pinned,
+        Self::Approved,
+        Self::Withheld,
+        Self::Moved,
     ];
 
     /// Returns its name in the log.
@@ -104,6 +120,10 @@ impl Fate {
             Self::Unconfirmed => "unconfirmed",
             Self::HeldBack => "held-back",
             Self::Abandoned => "abandoned",
+            Self::Pinned => "pinned",
+            Self::Approved => "approved",
+            Self::Withheld => "withheld",
+            Self::Moved => "moved",
         }
     }
 }
@@ -141,6 +161,7 @@ fn folder_of(store: &Path) -> PathBuf {
 /// A call to be written down.
 struct Entry {
     at: Timestamp,
+    client: Option<String>,
     who: String,
     tool: String,
     effect: Effect,
@@ -148,6 +169,8 @@ struct Entry {
     fate: Fate,
     took: Duration,
     rules: config::Audit,
+    /// The pin of a definition, in the place of the hash of arguments.
+    pin: Option<String>,
 }
 
 /// Writes calls down.
@@ -181,6 +204,7 @@ impl Audit {
     ) -> Underway<'a> {
         let entry = rules.enabled.then(|| Entry {
             at: Timestamp::now(),
+            client: caller.grant.name().map(str::to_owned),
             who: who(caller),
             tool: tool.to_owned(),
             effect,
@@ -188,8 +212,36 @@ impl Audit {
             fate: Fate::Abandoned,
             took: Duration::ZERO,
             rules: rules.clone(),
+            pin: None,
         });
         Underway { audit: self, tool: tool.to_owned(), fate: Fate::Abandoned, entry, start: Instant::now() }
+    }
+
+    /// Writes down what was noticed about the definitions of a server.
+    pub(crate) fn note(&self, rules: &config::Audit, server: &str, notice: &Notice) {
+        let fate = match notice.what {
+            Noticed::FirstUse => Fate::Pinned,
+            Noticed::Withheld => Fate::Withheld,
+            Noticed::Approved => Fate::Approved,
+            Noticed::Moved => Fate::Moved,
+        };
+        let whole = [("*".to_owned(), String::new())];
+        let tools = if notice.tools.is_empty() { &whole } else { notice.tools.as_slice() };
+        for (tool, pin) in tools.iter().filter(|_| rules.enabled) {
+            let id = if tool == "*" { format!("{server}__*") } else { ToolId::new(server, tool).to_string() };
+            self.write(Entry {
+                at: Timestamp::now(),
+                client: None,
+                who: "toolyard".to_owned(),
+                tool: id,
+                effect: Effect::infer(tool, Hints::default()),
+                arguments: None,
+                fate,
+                took: Duration::ZERO,
+                rules: rules.clone(),
+                pin: Some(pin.clone()),
+            });
+        }
     }
 
     fn write(&self, entry: Entry) {
@@ -274,7 +326,8 @@ fn record(entry: Entry, seal: &Seal) -> Record {
     let canonical = entry.arguments.as_deref().map(canonical).unwrap_or_default();
     Record {
         at: entry.at.round(jiff::Unit::Millisecond).unwrap_or(entry.at).to_string(),
-        hash: seal.mark(&[&entry.tool, &canonical]),
+        hash: entry.pin.unwrap_or_else(|| seal.mark(&[&entry.tool, &canonical])),
+        client: entry.client,
         who: entry.who,
         tool: entry.tool,
         effect: entry.effect,

@@ -2,13 +2,22 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::access::Grant;
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line, raw, request_line};
+
+/// Time for a person to answer a question.
+pub(crate) const ANSWERING: Duration = Duration::from_secs(600);
+/// Questions that a session's client may leave unanswered.
+const MOST_UNANSWERED: usize = 64;
+/// Bytes of notifications that wait for a client: the more of them wait, the shorter the next must be.
+const WAITING_BYTES: usize = 1024 * 1024;
 
 /// The two shapes of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -42,6 +51,10 @@ pub struct Caller {
     pub wording: Wording,
     /// Where a modern server's questions are answered.
     pub(crate) asking: Asking,
+    /// Whether a call was sent to a server for it.
+    pub(crate) reached: Arc<AtomicBool>,
+    /// What it may do.
+    pub(crate) grant: Arc<Grant>,
     outlet: Outlet,
 }
 
@@ -96,6 +109,8 @@ impl Caller {
             log_level: None,
             wording: Wording::Verbatim,
             asking: Asking::PassedOn,
+            reached: Arc::default(),
+            grant: Grant::owner(),
             outlet: Outlet::Nowhere,
         }
     }
@@ -132,9 +147,32 @@ impl Caller {
         Self { asking: Asking::Within, ..self }
     }
 
+    /// The same caller, nothing having been sent for it yet.
+    pub(crate) fn watched(&self) -> Self {
+        Self { reached: Arc::default(), ..self.clone() }
+    }
+
+    /// The same caller, who may do this.
+    pub(crate) fn granted(self, grant: Arc<Grant>) -> Self {
+        Self { grant, ..self }
+    }
+
     /// The same caller, asked in these words.
     pub fn worded(self, wording: Wording) -> Self {
         Self { wording, ..self }
+    }
+
+    /// Names the client in whose share the request falls. Modern clients that show nothing are told apart by
+    /// what they call themselves.
+    pub(crate) fn client(&self) -> Arc<str> {
+        if let Some(principal) = self.grant.principal() {
+            return principal.into();
+        }
+        let name = match self.era {
+            Era::Session => None,
+            Era::Modern => Fields::parse(self.info.as_deref()).ok().and_then(|info| info.text("name")),
+        };
+        name.map_or_else(|| Arc::clone(&self.principal), |name| format!("{} {name}", self.principal).into())
     }
 
     /// Whether there is nobody behind the request.
@@ -152,6 +190,8 @@ impl Caller {
             log_level: known.log_level,
             wording: Wording::Verbatim,
             asking: Asking::PassedOn,
+            reached: Arc::default(),
+            grant: Grant::owner(),
             outlet,
         }
     }
@@ -164,7 +204,9 @@ impl Caller {
     /// Passes a notification on. A client that does not read loses notifications, nothing else.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let (Outlet::Lines { lines, .. } | Outlet::Parked { lines, .. }) = &self.outlet else { return };
-        if lines.try_send(notification_line(method, params)).is_err() {
+        let line = notification_line(method, params);
+        let waiting = lines.max_capacity() - lines.capacity();
+        if line.len().saturating_mul(waiting) > WAITING_BYTES || lines.try_send(line).is_err() {
             tracing::debug!(method, "a notification was dropped: the client does not keep up");
         }
     }
@@ -200,9 +242,24 @@ impl Caller {
                 Err(ErrorObject::unknown_method(method))
             }
             Outlet::Lines { lines, questions } => {
-                let (id, open) = questions.open(lines.clone());
-                lines.send(request_line(&id, method, params.as_deref())).await.map_err(|_| gone())?;
-                open.answer().await.unwrap_or_else(|| Err(gone()))
+                let Some((id, open)) = questions.open(lines.clone()) else {
+                    let message = format!("the client has left {MOST_UNANSWERED} questions unanswered");
+                    return Err(ErrorObject::new(ErrorObject::INTERNAL, message));
+                };
+                let asked = async {
+                    lines.send(request_line(&id, method, params.as_deref())).await.map_err(|_| gone())?;
+                    open.answer().await.unwrap_or_else(|| Err(gone()))
+                };
+                tokio::select! {
+                    biased;
+                    answer = asked => answer,
+                    // Whoever would have been asked has left.
+                    () = lines.closed() => Err(gone()),
+                    () = tokio::time::sleep(ANSWERING) => {
+                        let message = format!("nobody answered within {} minutes", ANSWERING.as_secs() / 60);
+                        Err(ErrorObject::new(ErrorObject::INTERNAL, message))
+                    }
+                }
             }
             Outlet::Parked { questions: Some(questions), .. } => {
                 let (reply, answer) = oneshot::channel();
@@ -265,12 +322,16 @@ impl Questions {
         }
     }
 
-    fn open(self: &Arc<Self>, lines: mpsc::Sender<String>) -> (Id, Open) {
+    fn open(self: &Arc<Self>, lines: mpsc::Sender<String>) -> Option<(Id, Open)> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let id = Id::from_json(raw(&format!("hub-{number}")).get()).expect("a string is an id");
         let (reply, answer) = oneshot::channel();
-        self.open.lock().insert(id.clone(), reply);
-        (id.clone(), Open { questions: Arc::clone(self), lines, id, answer: Some(answer) })
+        let mut open = self.open.lock();
+        if open.len() >= MOST_UNANSWERED {
+            return None;
+        }
+        open.insert(id.clone(), reply);
+        Some((id.clone(), Open { questions: Arc::clone(self), lines, id, answer: Some(answer) }))
     }
 }
 
@@ -308,5 +369,68 @@ pub(crate) fn labelled(params: Box<RawValue>, server: &str) -> Box<RawValue> {
             raw(&fields)
         }
         None => params,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(room: usize) -> (Caller, mpsc::Receiver<String>, Arc<Questions>) {
+        let mut capabilities = Fields::default();
+        capabilities.set("elicitation", raw(&serde_json::json!({})));
+        let client = Client { info: None, capabilities, principal: "ann".into(), log_level: None };
+        let ((lines, queue), questions) = (mpsc::channel(room), Arc::<Questions>::default());
+        (Caller::session(&client, lines, Arc::clone(&questions)), queue, questions)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn m1_a_question_that_nobody_answers_expires_and_is_taken_back() {
+        let (caller, mut queue, questions) = caller(10);
+        let answer = caller.ask("fs", "elicitation/create", None).await;
+        assert_eq!(answer.unwrap_err().message, "nobody answered within 10 minutes");
+        assert!(queue.recv().await.unwrap().contains("elicitation/create"));
+        assert!(queue.recv().await.unwrap().contains("notifications/cancelled"));
+        assert!(questions.open.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn m1_a_question_to_somebody_who_left_is_over_at_once() {
+        let (caller, queue, questions) = caller(10);
+        let asking = tokio::spawn(async move { caller.ask("fs", "elicitation/create", None).await });
+        tokio::task::yield_now().await;
+        assert_eq!(questions.open.lock().len(), 1);
+        drop(queue);
+        assert!(asking.await.unwrap().unwrap_err().message.contains("went away"));
+        assert!(questions.open.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn m1_a_client_leaves_only_so_many_questions_unanswered() {
+        let (caller, _queue, _questions) = caller(1000);
+        let caller = Arc::new(caller);
+        let mut asking = Vec::new();
+        for _ in 0..MOST_UNANSWERED {
+            let caller = Arc::clone(&caller);
+            asking.push(tokio::spawn(async move { caller.ask("fs", "elicitation/create", None).await }));
+            tokio::task::yield_now().await;
+        }
+        let refused = caller.ask("fs", "elicitation/create", None).await.unwrap_err();
+        assert_eq!(refused.message, "the client has left 64 questions unanswered");
+        asking.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+
+    #[tokio::test]
+    async fn m2_notifications_that_nobody_reads_are_bounded_in_bytes() {
+        let (caller, mut queue, _questions) = caller(256);
+        let long = raw(&"x".repeat(WAITING_BYTES / 2));
+        for _ in 0..256 {
+            caller.notify("notifications/message", Some(&long));
+        }
+        let mut bytes = 0;
+        while let Ok(line) = queue.try_recv() {
+            bytes += line.len();
+        }
+        assert!((WAITING_BYTES / 2..2 * WAITING_BYTES).contains(&bytes), "{bytes}");
     }
 }

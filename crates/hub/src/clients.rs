@@ -221,14 +221,9 @@ fn look(client: Client, path: PathBuf, project: Option<PathBuf>) -> Found {
 /// Reads a client's file; a missing one is an error.
 fn text_of(path: &Path) -> Result<String, Error> {
     // Claude Code keeps its history beside its servers, so its file can be large.
-    const MOST_BYTES: u64 = 32 * 1024 * 1024;
+    const MOST_BYTES: usize = 32 * 1024 * 1024;
     let io = |source| Error::Io { path: path.to_owned(), source };
-    let size = std::fs::metadata(path).map_err(io)?.len();
-    if size > MOST_BYTES {
-        let problem = format!("it has {size} bytes; at most {MOST_BYTES} are read");
-        return Err(Error::Unreadable { path: path.to_owned(), problem });
-    }
-    let bytes = std::fs::read(path).map_err(io)?;
+    let bytes = config::read_bytes_within(path, MOST_BYTES).map_err(io)?;
     String::from_utf8(bytes)
         .map_err(|_| Error::Unreadable { path: path.to_owned(), problem: "it is not UTF-8 text".to_owned() })
 }

@@ -16,6 +16,8 @@ mod server;
 mod agent;
 mod enrich;
 mod toolset;
+mod trust;
+mod remote;
 mod serve;
 mod resolve;
 mod shown;
@@ -35,7 +37,8 @@ use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
 
 pub use agent::{Agent, Binding, ToolBudget};
-pub(crate) use document::{dialect, read_bytes, sentence};
+pub(crate) use document::{dialect, read_bytes_within, sentence};
+pub use document::{read_bytes, read_text};
 pub use enrich::Enrich;
 pub use events::{Collector, Events, LearningRules, Telemetry};
 pub(crate) use expand::variable_for;
@@ -45,9 +48,12 @@ pub(crate) use mistake::nearest;
 pub use off::Off;
 pub(crate) use page::Page;
 pub use raw::schema;
+pub(crate) use remote::trusted;
+pub use remote::{Tls, TokenIssuer};
 pub use serve::{Callers, Profile, Serve};
 pub use services::{ImageModel, StudioServices};
 pub use toolset::{Activating, OwnTool, Place, Skill, Toolset};
+pub use trust::{Confinement, ScreeningMode, Trust};
 
 /// The name of the settings file.
 pub const FILE_NAME: &str = "toolyard.json";
@@ -108,6 +114,8 @@ pub fn default(folders: &Folders) -> Config {
         limits: Limits::default(),
         services: StudioServices::default(),
         consolidate: None,
+        trust: None,
+        sandbox: None,
     };
     Config {
         servers: BTreeMap::from([
@@ -273,6 +281,10 @@ pub struct Server {
     pub services: StudioServices,
     /// The families of tools that are declared, where families are presented as one tool each.
     pub consolidate: Option<Vec<Declaration>>,
+    /// What happens to tools that nobody has seen before, where the server has its own word on it.
+    pub trust: Option<Trust>,
+    /// What its program may use of this machine; everything when `None`.
+    pub sandbox: Option<Confinement>,
 }
 
 /// How to reach a server.
@@ -506,6 +518,10 @@ pub struct Policy {
     pub read_only: bool,
     /// What happens before a call; the first that fits decides.
     pub rules: Vec<Rule>,
+    /// What happens to tools that nobody has seen before.
+    pub trust: Trust,
+    /// What happens to texts that look like instructions to a model.
+    pub screening: ScreeningMode,
 }
 
 /// What happens before calls of some tools. An empty list fits everything.

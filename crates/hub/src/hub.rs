@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value};
-use tokio::sync::{Semaphore, broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 use toolyard_core::hazard;
 use toolyard_core::metadata::Sidecar;
@@ -15,6 +15,7 @@ use toolyard_core::tool::Tool;
 use toolyard_history::Route;
 use toolyard_telemetry::Metrics;
 
+use crate::access::Access;
 use crate::aliases;
 use crate::audit::Audit;
 use crate::caller::{Caller, Client, Era};
@@ -23,9 +24,11 @@ use crate::journal::Journal;
 use crate::learnt::Learnt;
 use crate::live::{Live, Snapshot};
 use crate::meaning::Meanings;
-use crate::policy::{Gate, Policy};
+use crate::pins::Pins;
+use crate::policy::{Gate, Policy, Quotas};
 use crate::process::Nursery;
 use crate::routing::Memory;
+use crate::screening::Screenings;
 use crate::seal::Seal;
 use crate::sidecars;
 use crate::skills::{self, Skills};
@@ -46,13 +49,17 @@ mod migrate; // calls of old names
 mod options; // how a hub is run
 mod spans; //  what a collector is told
 mod rank; //   how tools rank for words
+mod screening; // texts that look like instructions to a model
+mod results; // what the result of a call says
 mod restart; // servers started again on request
 mod toolset; // what conversations are given
+mod trust; //  tools that wait for a person
+mod turns; //  servers started one after the other
 mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{Trouble, failed_call, forward, is_error, text_of, texts, wants_input};
+pub(crate) use call::{Trouble, forward, own_names};
 pub use consolidated::ConsolidatedTools;
 pub(crate) use consolidated::{Unfolded, listed as listed_consolidated};
 pub use decide::Decided;
@@ -60,11 +67,12 @@ pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use feedback::{Correction, NotLearnt};
 pub use migrate::{Deprecated, Migrated, migrate, renamed};
 pub use options::{Learning, Options};
+pub(crate) use results::{failed_call, is_error, text_of, texts, wants_input};
+pub use screening::Suspect;
 pub use toolset::{Heard, Supply};
+pub use trust::UndecidedTool;
 pub use workflow::question;
 
-/// A server that is still being learnt after this long does not keep the next one waiting.
-const LEARNING_TURN: Duration = Duration::from_secs(2);
 /// What was learnt is written down within this time, or those who asked for it go on without.
 const CATCHING_UP: Duration = Duration::from_secs(5);
 /// News that nobody has read yet; slow readers lose the oldest.
@@ -77,9 +85,11 @@ const KEEPING: Duration = Duration::from_secs(5);
 pub struct Hub {
     /// Closes state that travels through clients.
     pub seal: Arc<Seal>,
-    store: Arc<Store>,
-    audit: Audit,
+    pub(crate) store: Arc<Store>,
+    audit: Arc<Audit>,
     gate: Gate,
+    access: Arc<Access>,
+    quotas: Quotas,
     journal: Arc<Journal>,
     around: Surroundings,
     options: Options,
@@ -89,6 +99,7 @@ pub struct Hub {
     meanings: Arc<Meanings>,
     learnt: Learnt,
     metrics: Metrics,
+    screenings: Arc<Screenings>,
     /// Decisions, as they are made.
     routes: broadcast::Sender<Route>,
     tracer: spans::Tracer,
@@ -96,6 +107,7 @@ pub struct Hub {
     settings: RwLock<Settings>,
     supplies: toolset::Supplies,
     consolidations: consolidated::Remembered,
+    questions: trust::Questions,
     background: Mutex<JoinSet<()>>,
 }
 
@@ -129,12 +141,15 @@ impl Hub {
         let folder = config.store.folder.clone();
         let store = Arc::new(Store::open(&folder));
         let logs = folder.join("logs");
-        if let Err(err) = std::fs::create_dir_all(&logs) {
+        if let Err(err) = crate::private::folder(&logs) {
             tracing::warn!("logs of servers are not kept: `{}` cannot be made: {err}", logs.display());
         }
         let (learnt, learning) = mpsc::unbounded_channel();
         let (live, snapshot) = Live::new(Snapshot::new(BTreeMap::new(), &[], Arc::new([])));
-        let board = Arc::new(Board::new(snapshot));
+        let (seal, metrics) = (Arc::new(Seal::open(&folder)), Metrics::new());
+        let audit = Arc::new(Audit::new(&folder, Arc::clone(&seal), metrics.clone()));
+        let pins = Pins::open(Arc::clone(&store));
+        let board = Arc::new(Board::new(snapshot, pins, Arc::clone(&audit)));
         let around = Surroundings {
             nursery: Arc::new(Nursery::new(options.watchdog.clone())),
             http: crate::web::client(),
@@ -163,10 +178,11 @@ impl Hub {
         };
         let memory = Arc::new(Memory::default());
         memory.measures.load(store.measured());
-        let (seal, metrics) = (Arc::new(Seal::open(&folder)), Metrics::new());
         let hub = Arc::new(Self {
-            audit: Audit::new(&folder, Arc::clone(&seal), metrics.clone()),
+            audit,
             gate: Gate::default(),
+            access: Arc::new(Access::open(&folder)),
+            quotas: Quotas::default(),
             seal,
             store: Arc::clone(&store),
             journal: Journal::new(&folder),
@@ -176,12 +192,14 @@ impl Hub {
             meanings: Arc::new(Meanings::new(Arc::clone(&store), around.http.clone())),
             learnt: Learnt::open(&folder, config.events.enabled.then_some(config.events.retention)),
             metrics,
+            screenings: Arc::new(Screenings::new(Arc::clone(&store))),
             routes: broadcast::Sender::new(NEWS),
             tracer: spans::Tracer::default(),
             began: Instant::now(),
             settings: RwLock::new(settings),
             supplies: toolset::Supplies::default(),
             consolidations: consolidated::Remembered::default(),
+            questions: trust::Questions::default(),
             background: Mutex::default(),
             around,
             options,
@@ -190,10 +208,13 @@ impl Hub {
             hub.tracer.start(&hub, collector, &hub.around.http);
         }
         let news = hub.around.audience.news.clone();
-        hub.in_background(write_down(learning, board, Arc::clone(&store), news));
+        hub.in_background(write_down(learning, Arc::clone(&board), Arc::clone(&store), news.clone()));
         hub.in_background(keep_measures(memory, store));
+        hub.in_background(Arc::clone(&hub.access).follow());
         if hub.options.learning == Learning::Background {
+            hub.in_background(trust::watch(board, news));
             hub.in_background(Arc::clone(&hub.meanings).keep_up(hub.live.clone()));
+            hub.in_background(Self::keep_screening(Arc::downgrade(&hub), hub.live.clone()));
         }
         hub.apply(config);
         hub
@@ -216,6 +237,7 @@ impl Hub {
         self.board.write(|written| {
             let aliases = Arc::new(aliases::of(&config));
             let mut next = Written { own, templates: Arc::clone(&templates), aliases, ..Written::default() };
+            next.audit = config.audit.clone();
             for (name, server) in config.ordered() {
                 let name: Arc<str> = name.as_str().into();
                 let fingerprint = store::fingerprint(&server.transport);
@@ -233,6 +255,7 @@ impl Hub {
                 if let Some(known) = &known {
                     next.listings.insert(Arc::clone(&name), Arc::clone(known));
                 }
+                next.meet(&name, (server, &config.policy), &self.board);
                 let kept = old.upstreams.get(&name).filter(|upstream| upstream.config == *server);
                 let upstream = kept.cloned().unwrap_or_else(|| {
                     let is_known = known.is_some();
@@ -273,7 +296,7 @@ impl Hub {
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         self.board.stir();
         if self.options.learning == Learning::Background {
-            self.in_background(learn_in_turn(fresh));
+            self.in_background(turns::learn_in_turn(fresh));
             // The first request in plain words then finds what was known before ready.
             if self.config().serve.surface != Surface::All {
                 self.meanings.want();
@@ -370,7 +393,7 @@ impl Hub {
     /// Whether clients may see a tool.
     pub fn permits(&self, snapshot: &Snapshot, tool: &Tool) -> bool {
         let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
-        self.policy().permits(tool, effect)
+        self.policy().permits(tool, effect) && self.quarantined(snapshot, tool).is_none()
     }
 
     /// Whether a tool is asked about before a call with the arguments that it requires, whatever they are.
@@ -409,6 +432,7 @@ impl Hub {
                 reason,
                 tools: listing.map(|_| snapshot.catalog.of_server(&upstream.name).len()),
                 problems,
+                waiting: snapshot.withheld.iter().filter(|it| it.server == upstream.name).count(),
             }
         };
         let off = settings.config.off.iter().map(|(name, off)| ServerStatus {
@@ -418,6 +442,7 @@ impl Hub {
             reason: Some(format!("{}; {}", off.reason(), off.fix())),
             tools: None,
             problems: Vec::new(),
+            waiting: 0,
         });
         let mut servers: Vec<ServerStatus> = settings.upstreams.values().map(status).chain(off).collect();
         servers.sort_by(|a, b| a.name.cmp(&b.name));
@@ -561,25 +586,6 @@ impl Drop for Forget {
     fn drop(&mut self) {
         let _ = self.store.drop_status(std::process::id());
     }
-}
-
-/// Starting a server keeps a core busy for seconds, and all of them at once would make each miss its
-/// time limit. So each core has one turn to give; a slow server gives its turn back and goes on without.
-async fn learn_in_turn(fresh: Vec<Arc<Upstream>>) {
-    let turns = Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)));
-    let mut learning = JoinSet::new();
-    for upstream in fresh {
-        let turn = Arc::clone(&turns).acquire_owned().await;
-        learning.spawn(async move {
-            let mut learnt = std::pin::pin!(upstream.learn());
-            let is_slow = tokio::time::timeout(LEARNING_TURN, &mut learnt).await.is_err();
-            drop(turn);
-            if is_slow {
-                learnt.await;
-            }
-        });
-    }
-    while learning.join_next().await.is_some() {}
 }
 
 fn transport_word(transport: &Transport) -> &'static str {

@@ -5,7 +5,7 @@
 
 mod lease; // one hub at a time drives a run
 
-use std::os::unix::fs::DirBuilderExt;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,12 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use toolyard_core::run::{Ending, Leaving, Run};
 
+use crate::access::Grant;
+use crate::private;
+
 pub use lease::Lease;
+
+use crate::pins::Pin;
 
 /// Runs that are over and still kept.
 const KEPT: i64 = 500;
@@ -68,8 +73,23 @@ pub struct Kept {
     pub changed_ms: u64,
     /// Tells the servers that it was begun with from others of the same names.
     pub servers: String,
+    /// The tools of its plan as they were when it was begun.
+    pub pins: BTreeMap<String, Pin>,
+    /// What who began it may do, where that is not everything.
+    pub grant: Option<Grant>,
     /// The run itself.
     pub run: Run,
+}
+
+/// What a run was begun with.
+#[derive(Clone, Debug, Default)]
+pub struct Beginning {
+    /// Tells the servers from others of the same names.
+    pub servers: String,
+    /// The definitions of the tools.
+    pub pins: BTreeMap<String, Pin>,
+    /// What who began it may do, where that is not everything.
+    pub grant: Option<Grant>,
 }
 
 impl Journal {
@@ -79,16 +99,18 @@ impl Journal {
     }
 
     /// Writes a new run down and returns what it is called, with the right to drive it.
-    pub fn begin(&self, run: &Run, servers: &str) -> Result<(String, Lease), Error> {
+    pub fn begin(&self, run: &Run, with: &Beginning) -> Result<(String, Lease), Error> {
         let id = fresh_id();
         // Nobody else can know the name yet, so the lease is free.
         let lease = self.lease(&id)?.ok_or_else(|| self.failed(rusqlite::Error::QueryReturnedNoRows))?;
         let state = written(run);
+        let pins = serde_json::to_string(&with.pins).expect("own types serialise");
+        let grant = with.grant.as_ref().map(|it| serde_json::to_string(it).expect("own types serialise"));
         self.with(|connection| {
             connection.execute(
-                "INSERT INTO run (id, name, over, begun, changed, servers, state)
-                 VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5)",
-                params![id, run.plan().name(), signed(now_ms()), servers, state],
+                "INSERT INTO run (id, name, over, begun, changed, servers, state, pins, granted)
+                 VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5, ?6, ?7)",
+                params![id, run.plan().name(), signed(now_ms()), with.servers, state, pins, grant],
             )?;
             connection.execute(
                 "DELETE FROM run WHERE over = 1 AND id NOT IN
@@ -114,7 +136,7 @@ impl Journal {
 
     /// Returns the run that is called so, or whose name begins so when there is only one.
     pub fn find(&self, id: &str) -> Result<Option<Kept>, Error> {
-        let sql = "SELECT id, name, begun, changed, servers, state FROM run
+        let sql = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run
                    WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2";
         let rows = self.with(|connection| {
             connection.prepare_cached(sql)?.query_map(params![id], raw_record)?.collect::<Result<Vec<_>, _>>()
@@ -125,14 +147,15 @@ impl Journal {
 
     /// Returns all runs, the newest first. One that cannot be read back is left out and logged.
     pub fn list(&self) -> Result<Vec<Kept>, Error> {
-        let sql = "SELECT id, name, begun, changed, servers, state FROM run ORDER BY begun DESC, id";
+        let sql =
+            "SELECT id, name, begun, changed, servers, state, pins, granted FROM run ORDER BY begun DESC, id";
         self.records(sql)
     }
 
     /// Returns the runs that are not over, the oldest first.
     pub fn unfinished(&self) -> Result<Vec<Kept>, Error> {
-        let sql =
-            "SELECT id, name, begun, changed, servers, state FROM run WHERE over = 0 ORDER BY begun, id";
+        let sql = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run
+                   WHERE over = 0 ORDER BY begun, id";
         self.records(sql)
     }
 
@@ -175,7 +198,7 @@ impl Journal {
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         let mut guard = self.connection.lock();
         if guard.is_none() {
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+            let made = private::folder(&self.folder).and_then(|()| private::database(&self.path()));
             made.map_err(|source| Error::File { path: self.folder.clone(), source })?;
             *guard = Some(connect(&self.path()).map_err(|source| self.failed(source))?);
         }
@@ -201,8 +224,18 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
          PRAGMA synchronous = FULL;
          CREATE TABLE IF NOT EXISTS run (
              id TEXT PRIMARY KEY, name TEXT NOT NULL, over INTEGER NOT NULL, begun INTEGER NOT NULL,
-             changed INTEGER NOT NULL, servers TEXT NOT NULL, stop TEXT, state TEXT NOT NULL);",
+             changed INTEGER NOT NULL, servers TEXT NOT NULL, stop TEXT, state TEXT NOT NULL,
+             pins TEXT NOT NULL DEFAULT '{}');",
     )?;
+    // Runs of an earlier version know nothing of definitions and clients.
+    for (column, kind) in [("pins", "TEXT NOT NULL DEFAULT '{}'"), ("granted", "TEXT")] {
+        let look = format!("SELECT {column} FROM run LIMIT 0");
+        if connection.prepare(&look).is_err() {
+            // Another process may have added it meanwhile.
+            let _ = connection.execute(&format!("ALTER TABLE run ADD COLUMN {column} {kind}"), []);
+            connection.prepare(&look)?;
+        }
+    }
     Ok(connection)
 }
 
@@ -213,6 +246,8 @@ struct RawRecord {
     changed: i64,
     servers: String,
     state: String,
+    pins: String,
+    grant: Option<String>,
 }
 
 fn raw_record(row: &Row<'_>) -> rusqlite::Result<RawRecord> {
@@ -223,18 +258,30 @@ fn raw_record(row: &Row<'_>) -> rusqlite::Result<RawRecord> {
         changed: row.get(3)?,
         servers: row.get(4)?,
         state: row.get(5)?,
+        pins: row.get(6)?,
+        grant: row.get(7)?,
     })
 }
 
 impl RawRecord {
     fn read(self) -> Result<Kept, Error> {
-        let Self { id, name, begun, changed, servers, state } = self;
+        let Self { id, name, begun, changed, servers, state, pins, grant } = self;
         let run: Run = match serde_json::from_str(&state) {
             Ok(run) => run,
             Err(err) => return Err(Error::Unreadable { id, why: err.to_string() }),
         };
+        // What cannot be understood is not taken for everything.
+        let grant = match grant.map(|it| serde_json::from_str(&it)).transpose() {
+            Ok(grant) => grant,
+            Err(err) => return Err(Error::Unreadable { id, why: err.to_string() }),
+        };
         let unsigned = |ms: i64| u64::try_from(ms).unwrap_or_default();
-        Ok(Kept { id, name, begun_ms: unsigned(begun), changed_ms: unsigned(changed), servers, run })
+        let pins = match serde_json::from_str(&pins) {
+            Ok(pins) => pins,
+            Err(err) => return Err(Error::Unreadable { id, why: err.to_string() }),
+        };
+        let (begun_ms, changed_ms) = (unsigned(begun), unsigned(changed));
+        Ok(Kept { id, name, begun_ms, changed_ms, servers, pins, grant, run })
     }
 }
 

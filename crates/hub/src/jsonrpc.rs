@@ -13,7 +13,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolyard_core::hazard::repeated_key;
+use toolyard_core::hazard::{JsonAmbiguity, alike, ambiguous};
 
 /// A request id, compared by its JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -137,6 +137,9 @@ pub enum Malformed {
     /// Not JSON at all.
     #[error("the message is not valid JSON: {0}")]
     Syntax(serde_json::Error),
+    /// Begins with a byte order mark, which some readers skip and others refuse.
+    #[error("the message begins with a byte order mark, which JSON does not have; send it without")]
+    ByteOrderMark,
     /// JSON, but not JSON-RPC.
     #[error("the message is not a JSON-RPC 2.0 request, notification or response")]
     Shape,
@@ -146,7 +149,7 @@ impl Malformed {
     /// Returns the error that the sender is told.
     pub fn to_error(&self) -> ErrorObject {
         let code = match self {
-            Self::Syntax(_) => ErrorObject::PARSE,
+            Self::Syntax(_) | Self::ByteOrderMark => ErrorObject::PARSE,
             Self::Shape => ErrorObject::INVALID_REQUEST,
         };
         ErrorObject::new(code, self.to_string())
@@ -175,6 +178,9 @@ fn even_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) ->
 impl Message {
     /// Reads one message.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        if bytes.starts_with("\u{feff}".as_bytes()) {
+            return Err(Malformed::ByteOrderMark);
+        }
         let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|err| match err.classify() {
             serde_json::error::Category::Data => Malformed::Shape,
             serde_json::error::Category::Io
@@ -269,12 +275,6 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Says that a call is not made because its arguments can be read in two ways.
-pub(crate) fn said_twice(key: &str) -> String {
-    let shown: String = toolyard_core::tool::clean(key).chars().take(100).collect();
-    format!("`{shown}` is there twice in one object, so what is meant is not clear; say it once")
-}
-
 /// Turns a value into raw JSON.
 pub fn raw(value: &impl Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("own types serialise: string keys, no failing impls")
@@ -333,12 +333,11 @@ impl Fields {
         self.members.retain(|(name, _)| keep(name));
     }
 
-    /// Returns a name that was there twice, here or in an object within.
-    ///
-    /// Readers differ in which of the two counts: what was judged may not be what a server acts on.
-    pub fn repeated_key(&self) -> Option<String> {
-        let own = self.twice.as_deref().map(str::to_owned);
-        own.or_else(|| self.members.iter().find_map(|(_, value)| repeated_key(value.get())))
+    /// Says why this, or an object within, can be read in two ways: what was judged may not be what a server acts on.
+    pub fn ambiguity(&self) -> Option<JsonAmbiguity> {
+        let own = self.twice.as_deref().map(|name| JsonAmbiguity::Repeated(name.to_owned()));
+        own.or_else(|| alike(self.iter().map(|(name, _)| name)))
+            .or_else(|| self.iter().find_map(|(_, value)| ambiguous(value.get())))
     }
 
     /// Whether there is no member.
@@ -396,23 +395,36 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// Writes arguments in one way, whatever their order and layout: a model repeats them by heart.
+/// Objects and lists within others that are read.
+const READ_DEPTH: usize = 128;
+
+/// Writes arguments in one way, whatever their order and layout: a model repeats them by heart. Numbers stay as they are
+/// written, because two that differ may be the same once they are read.
 pub(crate) fn canonical(arguments: &RawValue) -> String {
-    fn sorted(value: Value) -> Value {
-        match value {
-            Value::Object(members) => {
-                let members: BTreeMap<String, Value> =
-                    members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-                Value::Object(members.into_iter().collect())
+    fn written(json: &RawValue, depth: usize) -> Option<String> {
+        let (text, depth) = (json.get(), depth.checked_sub(1)?);
+        let joined = |parts: Vec<String>| parts.join(",");
+        match text.as_bytes().first()? {
+            b'{' => {
+                let fields = Fields::parse(Some(json)).ok()?;
+                let members: BTreeMap<&str, &RawValue> = fields.iter().collect();
+                let member = |(name, value): (&&str, &&RawValue)| {
+                    Some(format!("{}:{}", quoted(name), written(value, depth)?))
+                };
+                Some(format!("{{{}}}", joined(members.iter().map(member).collect::<Option<_>>()?)))
             }
-            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+            b'[' => {
+                let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+                Some(format!(
+                    "[{}]",
+                    joined(items.into_iter().map(|it| written(it, depth)).collect::<Option<_>>()?)
+                ))
+            }
+            b'"' => Some(quoted(&serde_json::from_str::<String>(text).ok()?)),
+            _ => Some(text.to_owned()),
         }
     }
-    match serde_json::from_str(arguments.get()) {
-        Ok(value) => sorted(value).to_string(),
-        Err(_) => arguments.get().to_owned(),
-    }
+    written(arguments, READ_DEPTH).unwrap_or_else(|| arguments.get().to_owned())
 }
 
 #[cfg(test)]
@@ -465,12 +477,53 @@ mod tests {
     }
 
     #[test]
-    fn c3_a_name_that_is_there_twice_is_found_however_deep_and_however_it_is_written() {
-        let twice = |text: &str| serde_json::from_str::<Fields>(text).unwrap().repeated_key();
-        assert_eq!(twice(r#"{"name":"x","n\u0061me":"y"}"#).as_deref(), Some("name"));
-        assert_eq!(twice(r#"{"arguments":{"a":[{"b":1,"c":{},"b":2}]}}"#).as_deref(), Some("b"));
-        assert_eq!(twice(r#"{"a":{"b":1},"c":{"b":1},"d":"{\"b\":1,\"b\":2}"}"#), None);
-        insta::assert_snapshot!(said_twice("command"), @"`command` is there twice in one object, so what is meant is not clear; say it once");
+    fn h2_what_can_be_read_in_two_ways_is_found_however_deep_and_however_it_is_written() {
+        let said = |text: &str| {
+            let ambiguity = serde_json::from_str::<Fields>(text).unwrap().ambiguity();
+            ambiguity.map_or_else(|| "-".to_owned(), |it| it.to_string())
+        };
+        let all = [
+            said(r#"{"name":"x","n\u0061me":"y"}"#),
+            said(r#"{"name":"x","Name":"y"}"#),
+            said(r#"{"arguments":{"command":"ls","c\u200bommand":"rm"}}"#),
+            said(r#"{"arguments":{"command":"ls","Command":"rm"}}"#),
+            said(r#"{"arguments":{"a":[{"b":1,"c":{},"b":2}]}}"#),
+            said(r#"{"arguments":{"a":[{"b":1,"\uff42":2}]}}"#),
+            said(r#"{"arguments":{"text":"\ud800x"}}"#),
+            said(r#"{"arguments":{"n":1e999}}"#),
+            said(r#"{"arguments":{"command":"ls\u0000"}}"#),
+            said(r#"{"arguments":{"a":{"b":1},"c":{"b":1},"d":"{\"b\":1,\"b\":2}"}}"#),
+            said(
+                r#"{"arguments":{"id":123456789012345678901234567890,"z":-0,"e":"\ud83d\ude00","map":{"a":1,"A":2}}}"#,
+            ),
+            said(r#"{"arguments":{"path":"a","content":"a\u0000b"}}"#),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @r"
+        `name` is there twice in one object, so what is meant is not clear; say it once
+        `name` and `Name` are one name to some readers, so what is meant is not clear; keep one of them
+        `command` and `c\u{200b}ommand` are one name to some readers, so what is meant is not clear; keep one of them
+        `command` and `Command` are one name to some readers, so what is meant is not clear; keep one of them
+        `b` is there twice in one object, so what is meant is not clear; say it once
+        `b` and `\u{ff42}` are one name to some readers, so what is meant is not clear; keep one of them
+        `\ud800` is half a character, which servers read differently; write the whole character, or leave it out
+        the number `1e999` is too large to be read the same everywhere; write a smaller one, or a text
+        `command` has a NUL character, where some servers end the text; leave it out
+        -
+        -
+        -
+        ");
+        let mark = Message::parse("\u{feff}{}".as_bytes()).unwrap_err().to_error();
+        insta::assert_snapshot!(mark, @"the message begins with a byte order mark, which JSON does not have; send it without (code -32700)");
+    }
+
+    #[test]
+    fn h2_two_numbers_that_are_one_when_they_are_rounded_are_two() {
+        let written = |text: &str| canonical(&RawValue::from_string(text.to_owned()).unwrap());
+        assert_eq!(
+            written(r#"{"b": [1, {"d": "\u0041", "c": null}], "a": 1.50}"#),
+            r#"{"a":1.50,"b":[1,{"c":null,"d":"A"}]}"#
+        );
+        assert_ne!(written("[12345678901234567890123]"), written("[12345678901234567890124]"));
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(crate) struct Known {
 impl Learnt {
     /// Opens the history of a store's folder. A hub works without one.
     pub(crate) fn open(folder: &Path, retention: Option<Retention>) -> Self {
+        // A history makes its file for its owner alone; one that was widened since is narrowed.
+        crate::private::narrow_database(&folder.join("history.db"));
         let history = retention.and_then(|retention| match History::open(folder, retention) {
             Ok(history) => Some(history),
             Err(err) => {

@@ -1,6 +1,6 @@
 //! The catalog as it is now. One writer; a request keeps the snapshot that it began with.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +14,7 @@ use toolyard_core::tool::Tool;
 
 use crate::config::Limits;
 use crate::jsonrpc::Fields;
+use crate::pins::WithheldTool;
 use crate::upstream::Listing;
 
 /// Everything that is known of all servers at one moment.
@@ -27,6 +28,10 @@ pub struct Snapshot {
     pub problems: Vec<Problem>,
     /// Old names of tools.
     pub aliases: Arc<Aliases>,
+    /// Tools that are in no catalog, because they wait for a person.
+    pub withheld: Vec<WithheldTool>,
+    /// On which day the hub first saw each server, in days since 1970.
+    first_seen: HashMap<Arc<str>, u64>,
     /// Tells it from every other one of this process; a later one has a larger number.
     pub number: u64,
     own: Arc<[Sidecar]>,
@@ -43,6 +48,16 @@ impl Snapshot {
         limits: &[(Arc<str>, Limits)],
         own: Arc<[Sidecar]>,
     ) -> Self {
+        Self::without(Vec::new(), listings, limits, own)
+    }
+
+    /// Makes it without the tools that wait for a person.
+    pub fn without(
+        withheld: Vec<WithheldTool>,
+        listings: BTreeMap<Arc<str>, Arc<Listing>>,
+        limits: &[(Arc<str>, Limits)],
+        own: Arc<[Sidecar]>,
+    ) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(1);
         let advertised = limits.iter().filter_map(|(server, limits)| {
             let listing = listings.get(server)?;
@@ -52,7 +67,12 @@ impl Snapshot {
                 description_chars: limits.description_chars,
                 nesting: limits.nesting,
             };
-            Some((Advertised { server: Arc::clone(server), tools: listing.tools.clone() }, bounds))
+            let places =
+                withheld.iter().filter(|it| it.server == *server).flat_map(|it| it.at.iter().copied());
+            let places: HashSet<usize> = places.collect();
+            let shown = listing.tools.iter().enumerate().filter(|(at, _)| !places.contains(at));
+            let tools = shown.map(|(_, definition)| definition.clone()).collect();
+            Some((Advertised { server: Arc::clone(server), tools }, bounds))
         });
         let (catalog, problems) = Catalog::gather(advertised);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -61,6 +81,8 @@ impl Snapshot {
             listings,
             problems,
             aliases: Arc::default(),
+            withheld,
+            first_seen: HashMap::new(),
             number,
             own,
             index: OnceLock::new(),
@@ -71,6 +93,21 @@ impl Snapshot {
     /// Returns it with the old names of tools.
     pub fn with_aliases(self, aliases: Arc<Aliases>) -> Self {
         Self { aliases, ..self }
+    }
+
+    /// Returns it with the days on which the hub first saw its servers.
+    pub(crate) fn with_first_seen(self, first_seen: HashMap<Arc<str>, u64>) -> Self {
+        Self { first_seen, ..self }
+    }
+
+    /// Returns the day on which the hub first saw a server; 0 for one that is part of the program.
+    pub(crate) fn first_seen(&self, server: &str) -> u64 {
+        self.first_seen.get(server).copied().unwrap_or_default()
+    }
+
+    /// Returns the tool that clients would call `id`, if it waited for nobody.
+    pub fn withheld(&self, id: &str) -> Option<&WithheldTool> {
+        self.withheld.iter().find(|it| it.id.as_str() == id)
     }
 
     /// Returns what requests are compared with, made on first use.

@@ -194,7 +194,7 @@ impl Authority {
         inner.fetch.check(&inner.url)?;
         let challenge = match challenge {
             Some(challenge) => Challenge::parse(challenge),
-            None => Challenge::parse(&inner.fetch.challenge(&inner.url).await?.unwrap_or_default()),
+            None => Challenge::parse(&inner.fetch.challenge().await?.unwrap_or_default()),
         };
         let found = discovery::discover(&inner.fetch, &inner.url, &challenge).await?;
         let before = inner.stored().await?;
@@ -345,7 +345,7 @@ impl Inner {
         let Some(refresh) = grant.refresh.clone() else { return Err(self.login_needed()) };
         let desk = token::Desk {
             fetch: &self.fetch,
-            endpoint: &self.fetch.parse(&grant.token_endpoint)?,
+            endpoint: &self.fetch.parse(&grant.token_endpoint).await?,
             client: &grant.client,
             resource: &grant.resource,
         };

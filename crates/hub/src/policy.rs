@@ -5,15 +5,18 @@
 
 mod breaker; // servers that fail are left alone for a while
 mod gate; //    what is counted: calls per minute, calls at once, failures in a row
+mod quota; //   the same for each client
 
 use std::time::Duration;
 
 use toolyard_core::hazard::Hazard;
 use toolyard_core::tool::{Effect, Tool};
 
+use crate::access::OutOfScope;
 use crate::config::{self, Stance};
 
 pub(crate) use gate::{Ended, Gate};
+pub(crate) use quota::{ClientTurn, Quotas};
 
 /// Why a call is not made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +28,28 @@ pub enum Refusal {
         tool: String,
         /// The rule as the configuration names it: `deny`, `allow`, `readOnly` or `rules[0]`.
         rule: String,
+    },
+    /// The tool waits for a person.
+    #[error("{0}")]
+    Withheld(String),
+    /// The tool is not what it was when it was chosen or asked about.
+    #[error(
+        "tool `{tool}` was not run: its definition changed after it was chosen; look at it again, then call it anew"
+    )]
+    Changed {
+        /// The tool.
+        tool: String,
+    },
+    /// The text of the tool looks like an attack.
+    #[error(
+        "tool `{tool}` is quarantined: {why}. `policy.screening` in the configuration decides that; a rule that allows \
+         `{tool}` lifts it"
+    )]
+    Quarantined {
+        /// The tool.
+        tool: String,
+        /// What was found.
+        why: String,
     },
     /// The tool was called too often.
     #[error(
@@ -63,6 +88,34 @@ pub enum Refusal {
         /// Seconds until it is tried again.
         wait: u64,
     },
+    /// The client may not do this.
+    #[error(transparent)]
+    OutOfScope(#[from] OutOfScope),
+    /// The client calls too often.
+    #[error(
+        "client `{client}` made {limit} calls within a minute, which is its limit; try again in {wait} s"
+    )]
+    ClientTooOften {
+        /// The client.
+        client: String,
+        /// Calls per minute.
+        limit: u32,
+        /// Seconds until the next call is allowed.
+        wait: u64,
+    },
+    /// The client has as many calls as it may have, and none of them ended in time.
+    #[error(
+        "client `{client}` has {limit} calls under way, which is its limit, and none ended within {waited:?}; try again \
+         when they are done"
+    )]
+    ClientBusy {
+        /// The client.
+        client: String,
+        /// Calls at the same time.
+        limit: usize,
+        /// How long it was waited for.
+        waited: Duration,
+    },
 }
 
 /// What is to happen before a call, and what decides that.
@@ -90,7 +143,8 @@ impl Ruling {
             (Some(sign), _, _) => format!("{id} removes something or cannot be undone: {sign}."),
             (None, Effect::Destroy, _) => format!("{id} removes something or cannot be undone."),
             (None, Effect::Write | Effect::Read, Some(rule)) => {
-                format!("`policy.{rule}` asks before {id} is called.")
+                let proof = self.hazard.proof.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
+                format!("`policy.{rule}` asks before {id} is called{proof}.")
             }
             (None, Effect::Write | Effect::Read, None) => format!("{id} changes something."),
         }
@@ -113,7 +167,9 @@ impl Policy {
     pub fn decide(&self, tool: &str, server: &str, effect: Effect) -> (Stance, Option<String>) {
         let fits = |globs: &[String]| globs.iter().any(|glob| glob_fits(glob, tool));
         let denied = |rule: &str| (Stance::Deny, Some(rule.to_owned()));
-        if fits(&self.rules.deny) {
+        // A server may not care for the case of letters, so what forbids does not either.
+        let forbids = |globs: &[String]| globs.iter().any(|glob| glob_fits_any_case(glob, tool));
+        if forbids(&self.rules.deny) {
             return denied("deny");
         }
         if !self.rules.allow.is_empty() && !fits(&self.rules.allow) {
@@ -123,7 +179,9 @@ impl Policy {
             return denied("readOnly");
         }
         let is_meant = |rule: &config::Rule| {
-            (rule.tools.is_empty() || fits(&rule.tools))
+            let names =
+                |globs: &[String]| if rule.then == Stance::Allow { fits(globs) } else { forbids(globs) };
+            (rule.tools.is_empty() || names(&rule.tools))
                 && (rule.servers.is_empty() || rule.servers.iter().any(|it| it == server))
                 && (rule.effects.is_empty() || rule.effects.contains(&effect))
         };
@@ -149,9 +207,14 @@ impl Policy {
 
     /// Returns how often a tool may be called per minute; `known` is what is known of it besides.
     pub fn limit(&self, tool: &str, known: Option<u32>) -> Option<u32> {
-        let limits = self.rules.rate_limits.iter().filter(|(glob, _)| glob_fits(glob, tool));
+        let limits = self.rules.rate_limits.iter().filter(|(glob, _)| glob_fits_any_case(glob, tool));
         limits.map(|(_, limit)| *limit).chain(known).min()
     }
+}
+
+/// Whether a name fits a pattern, whatever the case of their letters.
+fn glob_fits_any_case(glob: &str, name: &str) -> bool {
+    glob_fits(glob, name) || glob_fits(&glob.to_lowercase(), &name.to_lowercase())
 }
 
 /// Whether a name fits a pattern in which `*` stands for any characters.
@@ -225,6 +288,20 @@ mod tests {
         assert_eq!(decided("db__run", Effect::Read), "Allow");
         assert_eq!(decided("fs__move_file", Effect::Write), "Ask rules[2]");
         assert_eq!(decided("fs__delete_file", Effect::Destroy), "Ask");
+    }
+
+    #[test]
+    fn t27_what_forbids_or_asks_does_not_care_for_the_case_of_letters() {
+        let policy = policy(&serde_json::json!({
+            "deny": ["fs__Delete_*"],
+            "rules": [{"tool": "fs__Move_*", "then": "ask"}, {"tool": "fs__read_*", "then": "allow"}, {"then": "deny"}],
+        }));
+        let decided = |tool| decided(&policy, tool, Effect::Write);
+        assert_eq!(decided("fs__DELETE_file"), "Deny deny");
+        assert_eq!(decided("fs__delete_FILE"), "Deny deny");
+        assert_eq!(decided("fs__moVe_x"), "Ask rules[0]");
+        assert_eq!(decided("fs__read_x"), "Allow rules[1]");
+        assert_eq!(decided("fs__READ_x"), "Deny rules[2]", "what allows is taken by the letter");
     }
 
     #[test]

@@ -6,8 +6,7 @@
 //! pipe's end, and kills the groups and whatever else bears the hub's marker.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -19,9 +18,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::oneshot;
 
-mod sweep; // whoever bears a marker, ended on a thread of its own
+pub mod sandbox; // what a child may use of this machine
+mod sweep; //       whoever bears a marker, ended on a thread of its own
 
+use sandbox::{Temporary, Walls};
 use sweep::{Left, Sweeper, kill_marked};
+
+use crate::config::Confinement;
+use crate::private;
+use crate::secrets::Secrets;
 
 /// Inherited by all descendants of a child, so that they can be found again.
 const MARKER: &str = "TOOLYARD_CHILD";
@@ -58,6 +63,8 @@ pub struct Launch<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// Folder it runs in.
     pub cwd: Option<&'a Path>,
+    /// What it may use of this machine; everything when `None`.
+    pub confinement: Option<&'a Confinement>,
 }
 
 /// Why a child did not start.
@@ -80,6 +87,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// It cannot be confined as the configuration says.
+    #[error(transparent)]
+    Unconfined(#[from] sandbox::Error),
 }
 
 /// Starts children and answers for their end.
@@ -111,12 +121,23 @@ impl Nursery {
             return Err(Error::NoFolder(folder.to_owned()));
         }
         self.watchdog.lock().start(&self.token);
-        let marker = format!("{}:{}:", self.token, self.started.fetch_add(1, Ordering::Relaxed));
-        let mut command = Command::new(launch.command);
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let marker = format!("{}:{number}:", self.token);
+        let (mut command, temporary) = match launch.confinement {
+            Some(confinement) => {
+                let (command, temporary) = self.confined(launch, confinement, number)?;
+                (command, Some(temporary))
+            }
+            None => {
+                let mut command = Command::new(launch.command);
+                command.args(launch.args);
+                (command, None)
+            }
+        };
         command
-            .args(launch.args)
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| is_inherited(name)))
+            .envs(temporary.as_ref().map(|temporary| ("TMPDIR", temporary.path())))
             .envs(launch.env)
             .env(MARKER, with_outer(&marker))
             .stdin(Stdio::piped())
@@ -143,10 +164,34 @@ impl Nursery {
             stdin: process.stdin.take(),
             stdout: process.stdout.take(),
             stderr: process.stderr.take(),
-            remains: Remains { group, marker, sweeper: Arc::clone(&self.sweeper), waiting: None },
+            remains: Remains { group, marker, sweeper: Arc::clone(&self.sweeper), waiting: None, temporary },
             process,
         })
     }
+
+    /// Returns the command that becomes a confined child, and the folder for its temporary files.
+    fn confined(
+        &self,
+        launch: &Launch<'_>,
+        confinement: &Confinement,
+        number: u64,
+    ) -> Result<(Command, Temporary), Error> {
+        let own = self.watchdog.lock().program.clone();
+        let own = own.ok_or_else(|| sandbox::Error::Failed("this program cannot start itself".to_owned()))?;
+        if !sandbox::is_program(launch) {
+            return Err(Error::NotFound { command: launch.command.to_owned() });
+        }
+        let temporary = Temporary::make(&format!("{}{number}", temporary_prefix(&self.token)))?;
+        let walls = Walls::plan(launch, confinement, temporary.path())?;
+        let mut command = Command::new(own);
+        command.args(walls.arguments(launch));
+        Ok((command, temporary))
+    }
+}
+
+/// How the temporary folders of one hub's children begin.
+fn temporary_prefix(token: &str) -> String {
+    format!("toolyard-{token}-")
 }
 
 /// The process that outlives the hub for a moment, and what it has to know.
@@ -274,6 +319,7 @@ struct Remains {
     sweeper: Arc<Sweeper>,
     /// Who waits until nothing is left.
     waiting: Option<oneshot::Sender<()>>,
+    temporary: Option<Temporary>,
 }
 
 impl Remains {
@@ -289,7 +335,8 @@ impl Drop for Remains {
         self.signal(Signal::KILL);
         // Whoever left the group is found by looking at all processes, which others must not wait for.
         let marker = std::mem::take(&mut self.marker);
-        self.sweeper.sweep(Left { group: self.group, marker, waiting: self.waiting.take() });
+        let (waiting, temporary) = (self.waiting.take(), self.temporary.take());
+        self.sweeper.sweep(Left { group: self.group, marker, waiting, temporary });
     }
 }
 
@@ -316,57 +363,46 @@ pub fn watch(token: &str, mut hub: impl BufRead) {
     for _ in 0..100 {
         clean_looks = if kill_marked(&[format!("{token}:")]) == 0 { clean_looks + 1 } else { 0 };
         if clean_looks >= 5 {
-            return;
+            break;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    Temporary::remove_all(&temporary_prefix(token));
 }
 
 /// The bounded log of one server's stderr, in two files of which the older is dropped.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
-    secrets: Vec<String>,
+    secrets: Secrets,
     written: u64,
 }
 
 /// Bytes of one of the two log files.
 const LOG_BYTES: u64 = 512 * 1024;
+/// No log of ours is larger.
+const MOST_READ: u64 = 2 * LOG_BYTES;
 /// Bytes of one line in the log; the rest of the line is cut.
 const LOG_LINE_BYTES: usize = 4096;
 
 impl Log {
     /// Opens the log at `path`. Values of `secrets` never reach it.
     pub fn open(path: PathBuf, secrets: impl IntoIterator<Item = String>) -> Self {
-        let written = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        // Short values are words such as `true` or a port; hiding them would hide everything.
-        let mut secrets: Vec<String> = secrets
-            .into_iter()
-            .flat_map(|value| value.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
-            .filter(|value| value.len() >= 6)
-            .collect();
-        // One secret may begin with another; the longer one is hidden first, or its rest would show.
-        secrets.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Self { path, secrets, written }
+        let written = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        Self { path, secrets: Secrets::of(secrets), written }
     }
 
     /// Appends a line. A full disk loses log lines and nothing else.
     pub fn line(&mut self, line: &[u8]) {
         // Secrets go before the line is cut: a part of one would not be recognised.
-        let mut text = String::from_utf8_lossy(line).into_owned();
-        for secret in &self.secrets {
-            if text.contains(secret) {
-                text = text.replace(secret, "***");
-            }
-        }
+        let mut text = self.secrets.hide(&String::from_utf8_lossy(line)).into_owned();
         text.truncate(text.floor_char_boundary(LOG_LINE_BYTES));
         text.push('\n');
         if self.written + text.len() as u64 > LOG_BYTES {
             let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
             self.written = 0;
         }
-        let file = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
-        if file.and_then(|mut file| file.write_all(text.as_bytes())).is_ok() {
+        if private::append(&self.path).and_then(|mut file| file.write_all(text.as_bytes())).is_ok() {
             self.written += text.len() as u64;
         }
     }
@@ -390,8 +426,13 @@ const LOG_LINES: crate::frame::Bounds = crate::frame::Bounds { bytes: 64 * 1024,
 
 /// Returns the last lines of a server's log, oldest first.
 pub fn read_log(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
-    let older = std::fs::read(path.with_extension("log.1")).unwrap_or_default();
-    let newer = match std::fs::read(path) {
+    let read = |path: &Path| {
+        let mut bytes = Vec::new();
+        private::reading(path)?.take(MOST_READ).read_to_end(&mut bytes)?;
+        Ok::<_, std::io::Error>(bytes)
+    };
+    let older = read(&path.with_extension("log.1")).unwrap_or_default();
+    let newer = match read(path) {
         Ok(bytes) => bytes,
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(err) => return Err(err),
@@ -404,6 +445,17 @@ pub fn read_log(path: &Path, lines: usize) -> std::io::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn t27_a_link_in_the_place_of_a_log_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("git.log"));
+        std::fs::write(&victim, "theirs\n").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        Log::open(path.clone(), []).line(b"from a server");
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "theirs\n");
+        assert!(read_log(&path, 5).is_err());
+    }
 
     #[test]
     fn the_log_is_bounded_and_hides_secrets() {
@@ -489,7 +541,8 @@ mod tests {
     async fn a_missing_command_says_what_to_do() {
         let nursery = Nursery::new(None);
         let env = BTreeMap::new();
-        let launch = Launch { command: "no-such-command-here", args: &[], env: &env, cwd: None };
+        let launch =
+            Launch { command: "no-such-command-here", args: &[], env: &env, cwd: None, confinement: None };
         let error = nursery.spawn(&launch).unwrap_err().to_string();
         assert_eq!(
             error,
@@ -500,7 +553,9 @@ mod tests {
     fn spawn(nursery: &Nursery, script: &str) -> Child {
         let args = ["-c".to_owned(), script.to_owned()];
         let env = BTreeMap::from([("GIVEN".to_owned(), "1".to_owned())]);
-        nursery.spawn(&Launch { command: "sh", args: &args, env: &env, cwd: None }).unwrap()
+        nursery
+            .spawn(&Launch { command: "sh", args: &args, env: &env, cwd: None, confinement: None })
+            .unwrap()
     }
 
     /// A process that replaces its image or that was killed is seen as it was for as long as the system is busy.

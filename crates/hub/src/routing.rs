@@ -11,6 +11,8 @@ mod provisional;
 mod recent;
 mod spent;
 
+use toolyard_core::tool::Effect;
+
 pub use cache::Tally;
 pub(crate) use cache::{Cache, Key, World};
 pub(crate) use last::{LastRoute, LastRoutes};
@@ -41,6 +43,8 @@ pub struct Wanted<'a> {
     pub preferred_server: Option<&'a str>,
     /// Only these servers; all when empty.
     pub servers: &'a [String],
+    /// The most that a tool may do.
+    pub effect: Effect,
     /// The conversation it belongs to, as [`crate::hub::Hub::note_use`] was told it.
     pub conversation: Option<&'a str>,
     /// The person who asks, whose lessons count in full.
@@ -58,6 +62,7 @@ impl<'a> Wanted<'a> {
             task,
             preferred_server: None,
             servers: &[],
+            effect: Effect::Destroy,
             conversation: None,
             person: LOCAL,
             candidates: None,

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::access::Grant;
 use crate::caller::{Caller, Era};
 use crate::config::{Callers, Profile, Surface};
 use crate::hub::Hub;
 use parking_lot::Mutex;
+use toolyard_core::tool::Effect;
 
 pub(crate) mod era; //         which era a request belongs to, and what each expects of results
 pub(crate) mod answer; //      one request, one answer
+pub(crate) mod once; //        calls that may be repeated without a second effect
 mod learning; //             what is said before tools are understood
 pub(crate) mod remainder; //   what did not fit into an answer
 mod renamed; //              calls of old names
@@ -36,6 +39,7 @@ pub struct Reception {
     pending: route::Pending,
     remainders: remainder::Remainders,
     toolsets: toolset::Toolsets,
+    underways: once::Underways,
     watched: Mutex<HashMap<subscribe::Watched, subscribe::Watch>>,
 }
 
@@ -48,27 +52,36 @@ impl Reception {
             pending: route::Pending::default(),
             remainders: remainder::Remainders::default(),
             toolsets: toolset::Toolsets::default(),
+            underways: once::Underways::default(),
             watched: Mutex::default(),
         })
     }
 
-    /// Returns what a client sees at `/mcp/<profile>`, or at `/mcp` without one.
-    pub(crate) fn view(&self, profile: Option<&str>) -> Option<View> {
-        let config = self.hub.config();
+    /// Returns what a client sees at `/mcp/<profile>`, or at `/mcp` without one: no more than it may use.
+    pub(crate) fn view(&self, profile: Option<&str>, grant: &Arc<Grant>) -> Option<View> {
+        let (config, grant) = (self.hub.config(), Arc::clone(grant));
+        if !grant.opens(profile) {
+            return None;
+        }
         match profile {
             None => {
                 let (surface, callers) = (config.serve.surface, config.serve.callers);
-                Some(View::Surface { surface, servers: Vec::new(), callers, profile: None })
+                let servers = grant.narrowed(&[])?;
+                Some(View::Surface { surface, servers, callers, profile: None, grant })
             }
-            Some(name) => config.serve.profiles.get(name).map(|profile| match profile {
-                Profile::Surface { surface, servers, callers, .. } => View::Surface {
+            Some(name) => match config.serve.profiles.get(name)? {
+                Profile::Surface { surface, servers, callers, .. } => Some(View::Surface {
                     surface: *surface,
-                    servers: servers.clone(),
+                    servers: grant.narrowed(servers)?,
                     callers: *callers,
                     profile: Some(name.to_owned()),
-                },
-                Profile::Transparent { server } => View::Transparent { server: server.as_str().into() },
-            }),
+                    grant,
+                }),
+                Profile::Transparent { server } if grant.shows(server) => {
+                    Some(View::Transparent { server: server.as_str().into(), grant })
+                }
+                Profile::Transparent { .. } => None,
+            },
         }
     }
 }
@@ -77,9 +90,15 @@ impl Reception {
 #[derive(Clone, Debug)]
 pub(crate) enum View {
     /// A surface over some or all servers, under the name of its profile.
-    Surface { surface: Surface, servers: Vec<String>, callers: Callers, profile: Option<String> },
+    Surface {
+        surface: Surface,
+        servers: Vec<String>,
+        callers: Callers,
+        profile: Option<String>,
+        grant: Arc<Grant>,
+    },
     /// One server as it is.
-    Transparent { server: Arc<str> },
+    Transparent { server: Arc<str>, grant: Arc<Grant> },
 }
 
 impl View {
@@ -87,8 +106,31 @@ impl View {
     pub(crate) fn shows(&self, server: &str) -> bool {
         match self {
             Self::Surface { servers, .. } => servers.is_empty() || servers.iter().any(|name| name == server),
-            Self::Transparent { server: only } => **only == *server,
+            Self::Transparent { server: only, .. } => **only == *server,
         }
+    }
+
+    /// Returns what whoever has the view may do.
+    pub(crate) fn grant(&self) -> &Arc<Grant> {
+        match self {
+            Self::Surface { grant, .. } | Self::Transparent { grant, .. } => grant,
+        }
+    }
+
+    /// Returns the most that a call through the view may do.
+    pub(crate) fn effect(&self) -> Effect {
+        self.grant().permissions.effect
+    }
+
+    /// Tells views apart, also across restarts: a session belongs to one.
+    pub(crate) fn mark(&self) -> String {
+        let shown = match self {
+            Self::Surface { surface, servers, callers, profile, .. } => {
+                format!("{surface:?} {servers:?} {callers:?} {profile:?}")
+            }
+            Self::Transparent { server, .. } => format!("{server:?}"),
+        };
+        format!("{shown} {}", self.grant().mark())
     }
 
     /// Returns who calls through the view.

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use toolyard_core::metadata::Sidecar;
 
+use crate::config::read_bytes_within;
+
 /// A larger file is not one of metadata.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// Files of one folder that are read.
 const MOST_FILES: usize = 1000;
 
@@ -63,11 +65,8 @@ fn files(path: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
 }
 
 fn parse(file: &Path) -> Result<Sidecar, String> {
-    let about = std::fs::metadata(file).map_err(|err| format!("cannot be read: {err}"))?;
-    if about.len() > MOST_BYTES {
-        return Err(format!("has more than {MOST_BYTES} bytes"));
-    }
-    let text = std::fs::read_to_string(file).map_err(|err| format!("cannot be read: {err}"))?;
+    let bytes = read_bytes_within(file, MOST_BYTES).map_err(|err| format!("cannot be read: {err}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
     let text = text.strip_prefix(crate::config::BYTE_ORDER_MARK).unwrap_or(&text);
     Sidecar::parse(text).map_err(|err| err.to_string())
 }
@@ -91,5 +90,15 @@ mod tests {
         assert!(problems[1].contains("missing.json: cannot be read"));
         let known = BTreeSet::from(["a"]);
         assert_eq!(strangers(&sidecars, &known).len(), 1);
+    }
+
+    #[test]
+    fn t27_pipes_and_devices_in_the_place_of_metadata_are_named_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (_, problems) = read(&[pipe, PathBuf::from("/dev/zero")]);
+        assert!(problems[0].contains("it is a pipe, not a file"), "{problems:?}");
+        assert!(problems[1].contains("it is a device, not a file"), "{problems:?}");
     }
 }

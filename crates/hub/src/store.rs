@@ -2,8 +2,10 @@
 //!
 //! A hub without its store works, it only has to learn again; so nothing here stops it.
 
+mod once; // calls that may be repeated without a second effect
+mod pinned; // approved definitions
+
 use std::collections::BTreeMap;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,9 +14,15 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
+pub use pinned::Approval;
+pub(crate) use pinned::{Approver, FreshPin, OriginRow, PinRow};
+
+use crate::private;
 use crate::routing::{Measured, Tally};
 use crate::seal::digest;
 use crate::upstream::Listing;
+
+pub(crate) use once::Earlier;
 
 /// Why something could not be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +86,9 @@ pub struct ServerStatus {
     pub tools: Option<usize>,
     /// What was wrong with what it offered.
     pub problems: Vec<String>,
+    /// Tools that wait until a person approves them.
+    #[serde(default)]
+    pub waiting: usize,
 }
 
 impl ServerStatus {
@@ -94,14 +105,9 @@ impl Store {
     /// Opens the store of a folder. A damaged file is put aside; an unwritable folder keeps nothing new.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("toolyard.db");
-        let connection = std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(|err| err.to_string())
-            .and_then(|()| {
-                connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
-            });
+        let connection = private::folder(folder).map_err(|err| err.to_string()).and_then(|()| {
+            connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
+        });
         let connection = connection.unwrap_or_else(|err| {
             let readable = read_only(&path);
             let what = if readable.is_ok() { "nothing new" } else { "nothing" };
@@ -199,6 +205,16 @@ impl Store {
         Ok(rows > 0)
     }
 
+    /// Whether a number was marked as used and still counts.
+    pub(crate) fn is_spent(&self, number: u64) -> bool {
+        let connection = self.connection.lock();
+        let sql = "SELECT 1 FROM spent WHERE number = ?1 AND until >= ?2";
+        let found = connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.exists(params![number.cast_signed(), now()]));
+        found.unwrap_or(false)
+    }
+
     /// Returns the stored vectors of texts, each `None` where there is none.
     pub(crate) fn vectors(&self, model: i64, texts: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
         let connection = self.connection.lock();
@@ -272,6 +288,8 @@ fn is_damage(err: &rusqlite::Error) -> bool {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // What cannot be made or narrowed SQLite cannot open either, or it opens it to read.
+    let _ = private::database(path);
     let connection = Connection::open(path)?;
     prepare(&connection)?;
     Ok(connection)
@@ -291,7 +309,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
          CREATE TABLE IF NOT EXISTS vector (
              model INTEGER NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text)
          ) WITHOUT ROWID;",
-    )
+    )?;
+    connection.execute_batch(pinned::SCHEMA)
 }
 
 /// Only a file that is no database is put aside; a full disk or a lock leaves it alone.
@@ -307,6 +326,16 @@ fn reopen_damaged(path: &Path, err: &rusqlite::Error) -> rusqlite::Result<Connec
         let _ = std::fs::rename(beside(path), beside(&aside));
     }
     connect(path)
+}
+
+/// Says whether something new can be kept in a folder.
+pub fn check(folder: &Path) -> Result<(), String> {
+    let path = folder.join("toolyard.db");
+    private::folder(folder).map_err(|err| format!("`{}` cannot be used: {err}", folder.display()))?;
+    let written = connect(&path).and_then(|connection| {
+        connection.execute_batch("BEGIN IMMEDIATE; DELETE FROM spent WHERE until < 0; ROLLBACK;")
+    });
+    written.map_err(|source| Error { path, source }.to_string())
 }
 
 /// Returns what a listing depends on: another command under the same name is another server.
@@ -369,6 +398,44 @@ mod tests {
         let store = Store::open(&file.join("below"));
         store.keep_status(&status(std::process::id())).unwrap();
         assert_eq!(store.statuses().len(), 1);
+    }
+
+    #[test]
+    fn t27_a_store_that_can_only_be_read_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        Store::open(folder.path()).keep_status(&status(std::process::id())).unwrap();
+        assert_eq!(check(folder.path()), Ok(()));
+        // The header says that only a newer SQLite may write; the mode of a file means nothing to root.
+        let path = folder.path().join("toolyard.db");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[18] = 3;
+        std::fs::write(&path, bytes).unwrap();
+        let said = check(folder.path()).unwrap_err();
+        assert!(said.contains("readonly database"), "{said}");
+        assert!(check(&path.join("below")).unwrap_err().contains("cannot be used"));
+    }
+
+    #[test]
+    fn t27_the_store_is_for_its_owner_alone_and_so_it_stays() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let mode =
+            |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+        for _ in 0..2 {
+            let store = Store::open(folder.path());
+            store.keep_status(&status(std::process::id())).unwrap();
+            assert_eq!(
+                ["toolyard.db", "toolyard.db-wal", "toolyard.db-shm", ""].map(mode),
+                [0o600, 0o600, 0o600, 0o700]
+            );
+            drop(store);
+            let widen = |name: &str, mode: u32| {
+                let wide = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(folder.path().join(name), wide).unwrap();
+            };
+            widen("toolyard.db", 0o644);
+            widen("", 0o755);
+        }
     }
 
     #[test]

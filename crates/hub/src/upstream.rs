@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 use crate::caller::Caller;
 use crate::frame::Excess;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::secrets::Secrets;
 
 pub(crate) mod patience; //  how long calls may take
 pub(crate) mod link; //      requests and answers over any transport
@@ -118,6 +119,24 @@ impl Failure {
             | Self::Senseless { .. }
             | Self::Http { .. }
             | Self::LoginNeeded(_) => ErrorObject::new(ErrorObject::INTERNAL, self.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    /// Takes what must not be shown out of what the server said.
+    pub(crate) fn without(self, secrets: &Secrets) -> Self {
+        let hide = |text: String| secrets.hide(&text).into_owned();
+        match self {
+            Self::Refused(error) => Self::Refused(secrets.hide_in(error)),
+            Self::NotStarted { server, reason } => Self::NotStarted { server, reason: hide(reason) },
+            Self::Closed { server, reason, sent } => {
+                Self::Closed { server, reason: secrets.hide(&reason).into(), sent }
+            }
+            Self::Senseless { server, what } => Self::Senseless { server, what: hide(what) },
+            Self::Http { server, status, said } => Self::Http { server, status, said: hide(said) },
+            Self::LoginNeeded(why) => Self::LoginNeeded(hide(why)),
+            other @ (Self::Late { .. } | Self::Excess { .. }) => other,
         }
     }
 }

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -29,6 +30,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tracing::debug;
 
+use crate::private;
+
 pub use keyring::Keyring;
 
 mod keyring;
@@ -38,6 +41,8 @@ const HEADER: usize = 4 + 1 + 8;
 const NONCE: usize = 24;
 /// A vault holds a few kilobytes per server; anything near this size is not one.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// One line is a key.
+const MOST_KEY_BYTES: u64 = 4096;
 
 /// What can go wrong with the vault. No variant carries a value that was stored.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -67,6 +72,17 @@ pub enum Error {
     Keyring {
         /// What its command line said.
         reason: String,
+    },
+    /// Others may know the key, or it cannot be read.
+    #[error(
+        "{why}; make it yours alone (`chmod 600`) if nobody else can have read or changed it, or delete it and `{}` and \
+         log in again", vault.display()
+    )]
+    Exposed {
+        /// What is wrong with it.
+        why: String,
+        /// What it opens.
+        vault: PathBuf,
     },
     /// The operating system has no random numbers.
     #[error("the system gives no random numbers")]
@@ -215,11 +231,9 @@ impl Inner {
     }
 
     fn lock(&self, name: &str) -> Result<Exclusive, Error> {
-        make_folder(&self.folder).map_err(|err| disk(&self.folder, &err))?;
+        private::folder(&self.folder).map_err(|err| disk(&self.folder, &err))?;
         let path = self.folder.join(name);
-        let file = private(OpenOptions::new().create(true).truncate(false).write(true))
-            .open(&path)
-            .map_err(|err| disk(&path, &err))?;
+        let file = private::lockable(&path).map_err(|err| disk(&path, &err))?;
         file.lock().map_err(|err| disk(&path, &err))?;
         Ok(Exclusive(file))
     }
@@ -243,12 +257,7 @@ impl Inner {
             Err(Fault::Known(err)) => Err(err),
             Err(Fault::Damaged) => {
                 let path = self.file();
-                let seconds =
-                    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-                let aside = (0..)
-                    .map(|n| self.folder.join(format!("vault.damaged-{seconds}-{n}")))
-                    .find(|aside| !aside.exists())
-                    .expect("a free number exists");
+                let aside = self.aside("vault.damaged");
                 fs::rename(&path, &aside).map_err(|err| disk(&path, &err))?;
                 Err(Error::Damaged { aside })
             }
@@ -258,7 +267,7 @@ impl Inner {
     fn read(&self) -> Result<Option<(Key, Entries)>, Fault> {
         let path = self.file();
         let mut bytes = Vec::new();
-        match File::open(&path) {
+        match private::reading(&path) {
             Ok(file) => {
                 file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|err| disk(&path, &err))?;
             }
@@ -279,7 +288,7 @@ impl Inner {
             return Ok(key.clone());
         }
         let text = match (place, &self.keyring) {
-            (Place::File, _) => self.read_key_file().filter(|key| key.id == id).map(|key| key.bytes),
+            (Place::File, _) => self.read_key_file()?.filter(|key| key.id == id).map(|key| key.bytes),
             (Place::Keyring, None) => {
                 return Err(Error::Keyring { reason: "its command line was not found".to_owned() });
             }
@@ -308,12 +317,17 @@ impl Inner {
         });
         if !kept {
             key.place = Place::File;
-            match self.read_key_file() {
+            match self.read_key_file()? {
                 // The key may outlive its vault, and another vault may still need it.
                 Some(found) => key = found,
                 None => {
                     let line = format!("{} {}\n", URL_SAFE_NO_PAD.encode(key.id), STANDARD.encode(key.bytes));
                     let path = self.key_file();
+                    if path.exists() {
+                        // It is no key, but perhaps somebody can make one of it.
+                        let aside = self.aside("vault.key.damaged");
+                        fs::rename(&path, &aside).map_err(|err| disk(&path, &err))?;
+                    }
                     replace(&path, line.as_bytes()).map_err(|err| disk(&path, &err))?;
                 }
             }
@@ -322,12 +336,25 @@ impl Inner {
         Ok(key)
     }
 
-    fn read_key_file(&self) -> Option<Key> {
-        let text = fs::read_to_string(self.key_file()).ok()?;
-        let (id, bytes) = text.trim().split_once(' ')?;
-        let id = URL_SAFE_NO_PAD.decode(id).ok()?.try_into().ok()?;
-        Some(Key { place: Place::File, id, bytes: decode_key(bytes)? })
+    fn read_key_file(&self) -> Result<Option<Key>, Error> {
+        let exposed = |err: private::Error| Error::Exposed { why: err.to_string(), vault: self.file() };
+        let read = private::key(&self.key_file(), MOST_KEY_BYTES).map_err(exposed)?;
+        Ok(read.and_then(|bytes| parse_key(std::str::from_utf8(&bytes).ok()?)))
     }
+
+    fn aside(&self, name: &str) -> PathBuf {
+        let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        (0..)
+            .map(|n| self.folder.join(format!("{name}-{seconds}-{n}")))
+            .find(|aside| !aside.exists())
+            .expect("a free number exists")
+    }
+}
+
+fn parse_key(text: &str) -> Option<Key> {
+    let (id, bytes) = text.trim().split_once(' ')?;
+    let id = URL_SAFE_NO_PAD.decode(id).ok()?.try_into().ok()?;
+    Some(Key { place: Place::File, id, bytes: decode_key(bytes)? })
 }
 
 fn account(id: [u8; 8]) -> String {
@@ -390,34 +417,12 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let suffix: [u8; 6] = random().map_err(io::Error::other)?;
     let beside = path.with_extension(format!("{}.tmp", URL_SAFE_NO_PAD.encode(suffix)));
     let written = (|| {
-        let mut file = private(OpenOptions::new().create_new(true).write(true)).open(&beside)?;
+        let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&beside)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&beside, path)
     })();
     written.inspect_err(|_| _ = fs::remove_file(&beside))
-}
-
-#[cfg(unix)]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
-}
-
-#[cfg(not(unix))]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
-}
-
-#[cfg(unix)]
-fn make_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-#[cfg(not(unix))]
-fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
 }
 
 #[cfg(unix)]

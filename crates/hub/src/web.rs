@@ -1,5 +1,7 @@
 //! HTTP to services and servers: one client, and why a request failed.
 
+pub(crate) mod reach; // how near an address is, and who may lead us there
+
 use std::sync::Once;
 use std::time::Duration;
 

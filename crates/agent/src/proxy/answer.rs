@@ -11,6 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use toolyard_core::turn::{ChatMessage, LimitChoice, ToolCall};
 use toolyard_hub::config::LanguageModel;
+use toolyard_hub::pins::Pin;
 
 use super::Shared;
 use super::chat::Chat;
@@ -132,6 +133,12 @@ async fn converse(mut session: Session, mut client: Client, handle: Option<Strin
             client.say(&confirm::unknown(&handle));
             return client.close(Vec::new(), Usage::default());
         };
+        let snapshot = client.shared.proxy.hub.snapshot();
+        let tool = snapshot.catalog.get(&call.tool);
+        if tool.is_some_and(|tool| Pin::of(&tool.definition) != call.pin) {
+            client.say(&confirm::changed(&call.tool));
+            return client.close(Vec::new(), Usage::default());
+        }
         session.run(&call.tool, call.arguments, &mut client).await;
     }
     match session.resume(&mut client).await {
@@ -241,12 +248,12 @@ impl Host for Client {
     /// Agrees to nothing. What the person may agree to later is kept for them.
     async fn agree(&mut self, consent: Consent) -> bool {
         let Consent { tool, arguments, why } = consent;
-        match why {
-            Why::Unsaid(_) => {}
+        let snapshot = self.shared.proxy.hub.snapshot();
+        match (why, snapshot.catalog.get(&tool)) {
             // What one of the hub's own tools would run cannot be run again from here.
-            Why::Policy(_) if self.shared.proxy.hub.snapshot().catalog.get(&tool).is_none() => {}
-            Why::Policy(_) => {
-                let call = Waiting { tool, arguments };
+            (Why::Unsaid(_), _) | (Why::Policy(_), None) => {}
+            (Why::Policy(_), Some(known)) => {
+                let call = Waiting { tool, arguments, pin: Pin::of(&known.definition) };
                 if !self.waiting.iter().any(|(known, _)| *known == call) {
                     let handle =
                         self.shared.confirmations.keep(&self.principal, call.clone(), Instant::now());

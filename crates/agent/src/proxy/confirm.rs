@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use toolyard_core::turn::ChatMessage;
+use toolyard_hub::pins::Pin;
 
 /// How long a call waits.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -23,6 +24,8 @@ pub(super) struct Waiting {
     pub(super) tool: String,
     /// Its arguments.
     pub(super) arguments: Map<String, Value>,
+    /// The definition that the person was asked about.
+    pub(super) pin: Pin,
 }
 
 /// The calls that wait, the oldest first.
@@ -91,6 +94,13 @@ pub(super) fn unknown(handle: &str) -> String {
     )
 }
 
+/// Says that a call does not run because its tool is not what the person was asked about.
+pub(super) fn changed(tool: &str) -> String {
+    format!(
+        "Nothing was run: the definition of {tool} changed since you were asked. Say again what you want."
+    )
+}
+
 fn forget_old(entries: &mut VecDeque<Entry>, now: Instant) {
     while entries.front().is_some_and(|it| now.duration_since(it.since) > LIFETIME) {
         entries.pop_front();
@@ -112,7 +122,8 @@ mod tests {
     use super::*;
 
     fn call(tool: &str) -> Waiting {
-        Waiting { tool: tool.to_owned(), arguments: Map::new() }
+        let pin = Pin::of(&toolyard_hub::jsonrpc::raw(&serde_json::json!({ "name": tool })));
+        Waiting { tool: tool.to_owned(), arguments: Map::new(), pin }
     }
 
     #[test]

@@ -108,7 +108,8 @@ struct Replacement {
 /// Reads a file of names: JSON, or lines of old name, new name and usage.
 fn read(file: &Path) -> Result<Vec<Alias>, Failure> {
     let unreadable = |why: String| Failure::usage(format!("`{}` {why}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|err| unreadable(format!("cannot be read: {err}")))?;
+    let text =
+        toolyard_hub::config::read_text(file).map_err(|err| unreadable(format!("cannot be read: {err}")))?;
     let text = text.trim_start_matches('\u{feff}');
     let aliases = match text.trim_start().chars().next() {
         Some('{') => of_object(text).map_err(unreadable)?,

@@ -101,6 +101,23 @@ async fn ask(upstream: &Upstream) -> Result<(), Failure> {
     }
 }
 
+/// Says which tools wait for a person, and what changed of where the server comes from.
+fn waiting(hub: &Hub, server: &str) -> Vec<Finding> {
+    let snapshot = hub.snapshot();
+    let names = snapshot.withheld.iter().filter(|it| *it.server == *server);
+    let names: Vec<String> = names.map(|it| format!("{} ({})", it.id, it.why.name())).collect();
+    let mut findings = Vec::new();
+    if !names.is_empty() {
+        let fix = format!("`toolyard diff {server}` shows why, `toolyard approve {server}` accepts");
+        findings.push(Finding::note(format!("withheld: {}", names.join(", ")), fix));
+    }
+    if let Some(moved) = hub.moved(server) {
+        let fix = format!("nothing, if you know of it; `toolyard approve {server}` takes the note away");
+        findings.push(Finding::note(moved.what, fix));
+    }
+    findings
+}
+
 fn describe(hub: &Hub, checked: &mut Checked, (started, listed): (Duration, Duration)) {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (start_ms, list_ms) = (millis(started), millis(listed));
@@ -113,6 +130,7 @@ fn describe(hub: &Hub, checked: &mut Checked, (started, listed): (Duration, Dura
         let fix = "its tools are remembered, so only calls to it are slow";
         checked.findings.push(Finding::note("it answers slowly", fix));
     }
+    checked.findings.extend(waiting(hub, &checked.name));
     if checked.tools.is_none() {
         let reason = status.as_ref().and_then(|status| status.reason.clone());
         let reason = reason.unwrap_or_else(|| "it did not say what it offers".to_owned());

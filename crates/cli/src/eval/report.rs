@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use toolyard_eval::arguments::Arguments;
 use toolyard_eval::calls::{CallTally, Calls};
 use toolyard_eval::corrections::Corrected;
+use toolyard_eval::hijack::Hijacked;
 use toolyard_eval::score::{Fleet, Point, Quality, Scores, Share};
 
 use crate::common::Common;
@@ -295,7 +296,23 @@ const COLUMNS: [&str; 14] = [
     "declined",
 ];
 
-/// Tells what became of whole calls.
+/// Shows what a hostile server took.
+pub(super) fn hijack(common: &Common, all: &[Hijacked]) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::json(&json!({ "sets": all }))?);
+    }
+    let header = &["set", "hostile server", "n", "takes rank 1", "runs", "top-1 before", "after"];
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for set in all {
+        for it in &set.attempts {
+            let shares = [it.taken, it.ran, set.top1, it.top1].map(|share| Cell::new(format!("{share:.3}")));
+            let begin = [Cell::new(&set.name), Cell::new(it.way.name()), Cell::new(set.requests)];
+            rows.push(begin.into_iter().chain(shares).collect());
+        }
+    }
+    Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
+}
+
 /// Shows what corrections brought.
 pub(super) fn corrections(common: &Common, all: &[Corrected]) -> Result<(), Failure> {
     if common.json {
@@ -326,6 +343,7 @@ pub(super) fn corrections(common: &Common, all: &[Corrected]) -> Result<(), Fail
     Ok(output::text(&output::grid(Layout { header, indent: 2, ..Layout::default() }, rows))?)
 }
 
+/// Tells what became of whole calls.
 pub(super) fn calls(common: &Common, all: &[Calls]) -> Result<(), Failure> {
     if all.is_empty() {
         return Err(Failure::usage("none of these folders is a fleet")

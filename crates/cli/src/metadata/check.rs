@@ -116,7 +116,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 fn read(path: &Path) -> Checked {
     let path = path.to_owned();
-    let text = match std::fs::read_to_string(&path) {
+    let text = match toolyard_hub::config::read_text(&path) {
         Ok(text) => text,
         Err(err) => {
             let findings = vec![Remark::bad(format!("it cannot be read: {err}"))];

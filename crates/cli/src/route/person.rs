@@ -66,7 +66,12 @@ impl<'a> Person<'a> {
             true => writeln!(self.sees, "{} {call}", "This cannot be taken back:".red().bold())?,
             false => writeln!(self.sees, "Is this what you mean: {call}")?,
         }
-        let said = self.ask("Run it? Type yes: ")?;
+        self.accepts("Run it? Type yes: ")
+    }
+
+    /// Asks a question that is answered with yes.
+    pub(crate) fn accepts(&mut self, prompt: &str) -> io::Result<bool> {
+        let said = self.ask(prompt)?;
         Ok(said.is_some_and(|said| matches!(said.to_lowercase().as_str(), "y" | "yes")))
     }
 

@@ -68,6 +68,8 @@ fn doctor_says_what_helps_for_each_server() {
     nowhere
       bad  its folder `/no/such/folder` does not exist
           fix: make the folder, or correct `cwd` in the configuration
+    system
+      ok  what is learnt is kept in [HOME]/data/toolyard
     twice
       ok  starts in [N] ms, lists 24 tools in [N] ms
       note  1 problem with what it offers:
@@ -196,6 +198,8 @@ fn a_server_that_hangs_keeps_no_other_from_being_told() {
     insta::assert_snapshot!(place.run(&["doctor"]), @"
     configuration
       ok  [HOME]/config/toolyard/toolyard.json has no mistakes
+    system
+      ok  what is learnt is kept in [HOME]/data/toolyard
     b-good
       ok  starts in [N] ms, lists 24 tools in [N] ms
     a-hanging
@@ -301,6 +305,8 @@ fn a_server_that_lacks_a_variable_is_named_with_what_helps() {
     insta::assert_snapshot!(place.run(&["doctor"]), @"
     configuration
       ok  [HOME]/config/toolyard/toolyard.json has no mistakes
+    system
+      ok  what is learnt is kept in [HOME]/data/toolyard
     hub
       bad  it is off: the environment variable `NOT_SET_ANYWHERE` is not set ([HOME]/config/toolyard/toolyard.json:3:78)
           fix: set it where Toolyard is started, or give a default: `${NOT_SET_ANYWHERE:-value}`
@@ -350,4 +356,38 @@ fn a_server_that_lacked_a_variable_is_there_when_it_is_set() {
     let mut command = place.command(&["call", "good__echo", "text=hi"]);
     let output = command.env("SOMETIMES_SET", "key").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "hi\n");
+}
+
+#[test]
+fn t27_doctor_notices_a_store_that_can_only_be_read() {
+    let place = Place::with(r#"{ "mcpServers": { "time": { "builtin": "time" } } }"#);
+    assert!(place.run(&["doctor"]).ends_with("[exit 0]"));
+    let store = place.json(&["doctor", "--json"]).0["system"][0]["message"].as_str().unwrap().to_owned();
+    let folder = std::path::Path::new(store.strip_prefix("what is learnt is kept in ").unwrap());
+    // The header says that only a newer SQLite may write; the mode of a file means nothing to root.
+    let mut bytes = std::fs::read(folder.join("toolyard.db")).unwrap();
+    bytes[18] = 3;
+    std::fs::write(folder.join("toolyard.db"), bytes).unwrap();
+    let (found, exit) = place.json(&["doctor", "--json"]);
+    assert_eq!((exit, &found["ok"], &found["system"][0]["level"]), (1, &false.into(), &"bad".into()));
+    assert!(found["system"][0]["message"].as_str().unwrap().contains("readonly database"), "{found}");
+}
+
+#[test]
+fn t27_doctor_says_what_is_wrong_with_the_key_and_what_a_sandbox_can_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(r#"{ "mcpServers": { "time": { "builtin": "time" } } }"#);
+    let found = place.json(&["doctor", "--json"]).0;
+    let told = |found: &serde_json::Value| {
+        let all = found["system"].as_array().unwrap().clone();
+        all.iter().map(|it| format!("{} {}", it["level"], it["message"])).collect::<Vec<_>>()
+    };
+    assert!(told(&found).iter().any(|it| it.contains(" be confined with `sandbox`")), "{found}");
+    let store = found["system"][0]["message"].as_str().unwrap().to_owned();
+    let key =
+        std::path::Path::new(store.strip_prefix("what is learnt is kept in ").unwrap()).join("seal.key");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let (found, exit) = place.json(&["doctor", "--json"]);
+    assert_eq!((exit, found["system"][1]["level"].as_str()), (1, Some("bad")));
+    assert!(found["system"][1]["fix"].as_str().unwrap().contains("chmod 600"), "{found}");
 }

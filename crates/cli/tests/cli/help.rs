@@ -30,6 +30,7 @@ fn the_overview_shows_every_command() {
       remove       Remove a server from the configuration
       import       Take over the servers of other MCP clients
       connect      Write Toolyard into the configuration of an MCP client
+      client       Say who may come in over HTTP, and what each may do
       login        Log in at a server that wants to know who you are
       logs         Show what a server wrote to its stderr
       dashboard    See what the hub decides and why, correct it, and watch it learn
@@ -41,6 +42,8 @@ fn the_overview_shows_every_command() {
       audit-names  Find old names of tools in prompts, skills, code and tests
       status       Show the hubs that run now and the state of their servers
       doctor       Check the configuration and start every server, and say what helps
+      diff         Show how tools differ from what was approved
+      approve      Approve tools that are new or whose definition changed
       metadata     Write and check what is known of tools beyond what their servers say
       enrich       Let a language model write what people say when they need your tools
       lint         Score how well tools are documented, and find tools that are hard to tell apart
@@ -92,12 +95,18 @@ fn every_command_explains_itself_with_examples() {
         "remove",
         "import",
         "connect",
+        "client",
+        "client add",
+        "client list",
+        "client revoke",
         "login",
         "logs",
         "audit",
         "audit-names",
         "status",
         "doctor",
+        "diff",
+        "approve",
         "metadata",
         "metadata export",
         "metadata check",

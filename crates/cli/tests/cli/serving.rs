@@ -16,7 +16,7 @@ fn an_address_for_everybody_needs_a_token() {
     insta::assert_snapshot!(Place::new().run(&["serve", "--http", "0.0.0.0:0"]), @"
     [stderr]
     error: 0.0.0.0:0 can be reached from outside, and no token protects it
-      hint: set `serve.token` in the configuration, or bind to 127.0.0.1
+      hint: `toolyard client add NAME` makes a token, or set `serve.token` in the configuration, or bind to 127.0.0.1
     [exit 2]
     ");
 }

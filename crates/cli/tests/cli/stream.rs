@@ -64,7 +64,8 @@ fn every_answer_can_be_json() {
           "state": "known",
           "reason": null,
           "tools": 6,
-          "problems": []
+          "problems": [],
+          "waiting": 0
         },
         {
           "name": "time",
@@ -72,7 +73,8 @@ fn every_answer_can_be_json() {
           "state": "known",
           "reason": null,
           "tools": 4,
-          "problems": []
+          "problems": [],
+          "waiting": 0
         }
       ]
     }

@@ -15,4 +15,5 @@ mod limits; //    answers and listings that are too much
 mod logs; //      what servers say on stderr, what they see of our environment
 mod store; //     what was learnt survives; a broken store stops nothing
 mod sessions; //  clients that must not see each other
+mod pressed; //   one client that takes all it can get
 mod workflows; // runs that are killed, resumed, stopped and reported

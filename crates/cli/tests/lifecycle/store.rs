@@ -219,3 +219,43 @@ impl Drop for Mount {
         drop(Command::new("umount").arg("-l").arg(&self.0).output());
     }
 }
+
+#[tokio::test]
+async fn t27_what_a_hub_keeps_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let yard = counting();
+    let wide = |path: &std::path::Path| {
+        let mut wide = Vec::new();
+        let mut folders = vec![path.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode();
+            for path in fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).chain([folder.clone()]) {
+                if mode(&path) & 0o077 != 0 {
+                    wide.push(format!("{:o} {}", mode(&path), path.display()));
+                }
+                if path.is_dir() && path != folder {
+                    folders.push(path);
+                }
+            }
+        }
+        wide
+    };
+    for round in 0..2 {
+        let client = yard.open().await;
+        all_appear(&client).await;
+        client.text("s0__echo", json!({ "text": "hi" })).await;
+        // Calls are written down behind the caller's back.
+        let audit = yard.data().join("audit/audit.jsonl");
+        wait_until(SOON, || lines_with(&audit, "s0__echo") > round).await;
+        assert_eq!(wide(&yard.data()), [""; 0]);
+        assert!(client.close().await.unwrap().success());
+        // As an older hub, or a careless copy, would have left them.
+        for name in ["toolyard.db", "history.db", "audit/audit.jsonl", "logs", "audit", ""] {
+            let path = yard.data().join(name);
+            if path.exists() {
+                let mode = if path.is_dir() { 0o755 } else { 0o644 };
+                fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            }
+        }
+    }
+}

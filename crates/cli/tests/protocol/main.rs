@@ -16,6 +16,8 @@ mod parked; //      calls that wait for a client to come back
 mod door; //        who and what is let in over HTTP
 mod streams; //     streams, sessions and the end of a hub over HTTP
 mod upstreams; //   servers behind HTTP, of every age
+#[cfg(target_os = "linux")]
+mod confined; //    servers that may use little of the machine
 mod surfaces; //    what is listed to whom
 mod toolset; //     the few tools that a conversation needs
 mod withheld; //    what that surface withholds
@@ -26,7 +28,14 @@ mod asked; //       questions of the hub itself
 mod certain; //     what words surely say
 mod advised; //     arguments that a language model finds
 mod guarded; //     what happens before and after a call
+mod verbatim; //    what is judged is what is sent
+mod pinned; //      definitions that change
+mod scoped; //      what clients with names of their own may do
+mod separated; //   what one principal has, tried by every other
+mod unseen; //      characters that nobody sees
+mod screened; //    texts that look like instructions to a model
 mod renamed; //     calls of old names
+mod repeated; //    calls that are made twice under one key
 mod decided; //     what decisions depend on
 mod learning; //    what is kept of decisions, and learnt from what people say
 mod browser; //     the dashboard in a real browser

@@ -98,7 +98,7 @@ async fn r1_what_a_route_adds_is_small() {
         assert!(bytes < 4 * 200, "{task}: {bytes} bytes: {routed}");
         let direct = client.call(name, arguments).await.unwrap();
         let blocks = routed["content"].as_array().unwrap().len();
-        assert_eq!(blocks, direct["content"].as_array().unwrap().len() + 1, "{routed}");
+        assert_eq!(blocks, direct["content"].as_array().unwrap().len() + 2, "{routed}");
     }
 }
 

@@ -63,6 +63,60 @@ async fn configured_headers_reach_the_server() {
 }
 
 #[tokio::test]
+async fn t27_a_client_over_stdio_that_sends_too_much_is_told_its_own_setting() {
+    let yard = Yard::new(json!({"mcpServers": {"good": good(&[])}, "serve": {"bodyBytes": 2048}}));
+    let client = yard.session(json!({})).await;
+    // Small messages pass over pipes, whatever the setting says.
+    client.request("ping", json!({"_meta": {"text": "x".repeat(500_000)}})).await.unwrap();
+    let large = client.request("ping", json!({"_meta": {"text": "x".repeat(1_100_000)}})).await;
+    let (_, said, _) = crate::yard::refusal(large);
+    assert_eq!(said, "the message has more than 1048576 bytes; raise `serve.bodyBytes` if that is wanted");
+}
+
+#[tokio::test]
+async fn t27_credentials_that_a_server_repeats_in_an_error_are_hidden() {
+    let server = OverHttp::start(|got| {
+        let told = got.header("authorization").unwrap_or_default();
+        let key = got.header("x-api-key").unwrap_or_default();
+        let (id, name) = (&got.message["id"], got.message["params"]["name"].as_str().unwrap_or_default());
+        match (got.method(), name) {
+            ("tools/list", _) => {
+                let tool = |name| json!({"name": name, "inputSchema": {"type": "object"}});
+                let tools = json!({"tools": [tool("page"), tool("error"), tool("cut")]});
+                json_response(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "result": tools}))
+            }
+            ("tools/call", "page") => {
+                (StatusCode::INTERNAL_SERVER_ERROR, format!("<p>bad key {key} or {told}")).into_response()
+            }
+            // The key lies across the place where long pages are cut.
+            ("tools/call", "cut") => {
+                (StatusCode::BAD_GATEWAY, format!("{}{key}", "x".repeat(290))).into_response()
+            }
+            ("tools/call", _) => {
+                let error =
+                    json!({"code": -32000, "message": format!("no: {told}"), "data": {"sent": [key]}});
+                json_response(StatusCode::OK, &json!({"jsonrpc": "2.0", "id": id, "error": error}))
+            }
+            _ => in_session(got, |_| None),
+        }
+    })
+    .await;
+    let headers = json!({"Authorization": "Bearer tok-1234567890", "X-Api-Key": "key-1234567890"});
+    let yard = Yard::of(json!({"remote": {"url": server.url, "headers": headers}})).learnt().await;
+    let client = yard.session(json!({})).await;
+    let mut said = String::new();
+    for tool in ["page", "error", "cut"] {
+        let outcome = client.call(&format!("remote__{tool}"), json!({})).await;
+        said += &format!("{outcome:?}\n");
+    }
+    assert!(said.contains("bad key *** or ***") && said.contains("no: ***"), "{said}");
+    for part in ["tok-", "key-1", "34567890"] {
+        assert!(!said.contains(part), "`{part}` is in {said}");
+    }
+    assert!(!client.stderr().contains("34567890"));
+}
+
+#[tokio::test]
 async fn a_session_that_the_server_forgot_is_opened_again() {
     let forgot = Arc::new(AtomicBool::new(false));
     let server = OverHttp::start({
@@ -116,6 +170,26 @@ async fn a_server_that_changed_its_era_is_met_in_the_new_one() {
         let client = yard.modern(json!({}));
         assert_eq!(client.text("good__echo", json!({"text": args})).await, args, "now {args:?}");
     }
+}
+
+#[tokio::test]
+async fn m6_a_flood_of_events_before_an_answer_ends_the_call() {
+    let server = OverHttp::start(|got| {
+        if got.method() != "tools/call" {
+            return in_session(got, |_| Some(json!({"content": []})));
+        }
+        let token = &got.message["params"]["_meta"]["progressToken"];
+        let report = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+            "params": {"progressToken": token, "progress": 1}});
+        let flood = format!("data: {report}\n\n").repeat(20_000);
+        ([("content-type", "text/event-stream")], flood).into_response()
+    })
+    .await;
+    let limits = json!({"messageBytes": 100_000});
+    let yard = Yard::of(json!({"remote": {"url": server.url, "limits": limits}})).learnt().await;
+    let client = yard.session(json!({})).await;
+    let result = client.call("remote__hello", json!({})).await.unwrap();
+    assert!(text(&result).contains("bytes before its answer"), "{result}");
 }
 
 #[tokio::test]

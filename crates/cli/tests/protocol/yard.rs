@@ -87,6 +87,11 @@ impl Yard {
         Served::start(self.command(&[&["serve", "--http", "127.0.0.1:0"], args].concat()))
     }
 
+    /// Starts a hub that serves HTTP at an address.
+    pub(crate) fn http_at(&self, address: &str) -> Served {
+        Served::start(self.command(&["serve", "--http", address]))
+    }
+
     /// Runs a hub until it knows the tools of every server, so that the next one starts
     /// them only when they are needed.
     pub(crate) async fn learnt(self) -> Self {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::Bounds;
 use super::problem::{Problem, Severity, shown};
 use crate::tool::json::{Members, items, nesting, read_through, text};
-use crate::tool::{Effect, Hints, Parameter, Tool, ToolId, clean};
+use crate::tool::{Effect, Hints, Parameter, Tool, ToolId, Unveiled, clean, unveiled};
 
 /// Reads one definition; what is wrong with it joins `problems`.
 pub(super) fn admit(
@@ -20,8 +20,8 @@ pub(super) fn admit(
 ) -> Option<(Tool, Hints)> {
     let mut notes = Vec::new();
     let read = read(&definition, bounds, &mut notes);
-    match read {
-        Ok(Read { name, title, description, hints, parameters }) => {
+    match read.and_then(|read| uncover(&definition, read, &mut notes)) {
+        Ok((Read { name, title, description, hints, parameters }, seen)) => {
             let altered = |note| Problem::new(server, Some(&name), Severity::Altered, note);
             problems.extend(notes.into_iter().map(altered));
             let tool = Tool {
@@ -32,7 +32,8 @@ pub(super) fn admit(
                 title,
                 description,
                 parameters,
-                definition,
+                own: seen.is_some().then(|| definition.clone()),
+                definition: seen.unwrap_or(definition),
             };
             Some((tool, hints))
         }
@@ -41,6 +42,21 @@ pub(super) fn admit(
             None
         }
     }
+}
+
+/// Removes what the definition hides; with the definition that is shown instead, where that differs.
+fn uncover(
+    definition: &RawValue,
+    read: Read,
+    notes: &mut Vec<String>,
+) -> Result<(Read, Option<Box<RawValue>>), Refusal> {
+    let seen = unveiled(definition)
+        .map_err(|err| Refusal { name: Some(read.name.clone()), message: err.to_string() })?;
+    let Some(Unveiled { definition, notes: removed }) = seen else { return Ok((read, None)) };
+    notes.extend(removed);
+    let schema = Members::of(&definition).and_then(|members| members.get("inputSchema"));
+    let parameters = schema.map(Parameter::extract).unwrap_or_default();
+    Ok((Read { parameters, ..read }, Some(definition)))
 }
 
 struct Read {

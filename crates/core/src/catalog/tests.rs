@@ -149,7 +149,7 @@ fn what_can_be_mended_is_kept_and_reported() {
     {"name":"s__null","inputSchema":{"type":"object"}}
     {"name":"s__untyped","inputSchema":{"type":"object","properties":{"a":{}}}}
     {"name":"s__odd","description":"","inputSchema":{"type":"object"}}
-    {"name":"s__hidden","description":"ab\nc","inputSchema":{"type":"object"}}
+    {"name":"s__hidden","description":"ab\r\nc","inputSchema":{"type":"object"}}
     {"name":"s__long","description":"äääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…","inputSchema":{"type":"object"}}
     "#);
 }

@@ -20,8 +20,18 @@ pub(super) struct Lists {
     pub(super) question_keys: Set,
     /// Words that a statement which only reads does not have outside of quotes.
     pub(super) sql_verbs: Set,
-    /// What may stand before a parenthesis in a statement that is understood: keywords, and functions without effects.
-    pub(super) sql_callable: Set,
+    /// Functions of databases that have no effects.
+    pub(super) sql_functions: Set,
+    /// Words of which each may make the tree of a statement deeper.
+    pub(super) sql_links: Set,
+    /// Hints to a database that lock nothing.
+    pub(super) sql_hints: Set,
+    /// Words with which an operation of GraphQL may do more than read.
+    pub(super) graph_operations: Set,
+    /// Words with which a statement of Cypher that reads begins.
+    pub(super) graph_beginnings: Set,
+    /// Words with which Cypher writes, or calls what may write.
+    pub(super) graph_clauses: Set,
     /// Pragmas that only tell something.
     pub(super) sql_pragmas: Set,
     /// Words of a tool that is a shell.
@@ -34,6 +44,8 @@ pub(super) struct Lists {
     pub(super) argument_keys: Set,
     /// Names of arguments that hold program text.
     pub(super) code_keys: Set,
+    /// Those among them that hold whole programs.
+    pub(super) script_keys: Set,
     /// Names of arguments that stand beside the method of an HTTP request.
     pub(super) request_keys: Set,
     /// Names of arguments that say what is to be done.
@@ -66,8 +78,24 @@ pub(super) struct Lists {
     pub(super) sparing: Set,
     /// Words of a tool that runs the command line or the statement it is given.
     pub(super) runners: Set,
+    /// Words beside which a tool still does nothing but run what it is given.
+    pub(super) runner_words: Set,
     /// Last words of parameters of such a tool that only say where or for how long.
     pub(super) beside: Set,
+    /// Parameters of such a tool that only say why, for people.
+    pub(super) notes: Set,
+    /// Parameters of such a tool that hold the values of a statement.
+    pub(super) bindings: Set,
+    /// Names of arguments that hold the address of a request.
+    pub(super) address_keys: Set,
+    /// Words of a tool that sends the HTTP request it is given.
+    pub(super) request_words: Set,
+    /// Names of arguments that hold the body of a request.
+    pub(super) body_keys: Set,
+    /// Methods of HTTP that only read.
+    pub(super) safe_methods: Set,
+    /// Headers of HTTP that do not change what a request does.
+    pub(super) safe_headers: Set,
     /// Switches with which a call only says what it would do.
     pub(super) rehearsals: Set,
     /// What destroys, by program: words that are there in this order, and switches that are there or, with `!`,
@@ -83,6 +111,12 @@ pub(super) struct Lists {
     pub(super) interpreters: Set,
     /// Programs that change nothing, whatever their switches.
     pub(super) readers: Set,
+    /// What may stand before a parenthesis in a script of `awk` that only prints.
+    pub(super) awk_words: Set,
+    /// Programs whose own language has a `$`.
+    pub(super) dollars: Set,
+    /// What other programs may be told without changing anything, by program and subcommand; see `switches`.
+    pub(super) reads: HashMap<String, String>,
     /// Names of arguments that list what is to go.
     pub(super) deletion_keys: Set,
     /// Functions that destroy.

@@ -3,9 +3,16 @@
 //! Databases differ in what is a comment, a quoted name or a string. A text that one of them may read differently is
 //! judged in both ways, and never taken to be harmless.
 
+mod dialects; // what a statement does, agreed on by every dialect
+
+use std::ops::Range;
+
 use super::lists::Lists;
 use crate::tool::words::words;
 use crate::tool::{Effect, names_destruction};
+
+/// Bytes of a text that is read from its first character to its last.
+const LONGEST: usize = 16 * 1024;
 
 /// Returns what in a text destroys, such as `DROP`.
 pub(super) fn sign(text: &str) -> Option<String> {
@@ -15,15 +22,43 @@ pub(super) fn sign(text: &str) -> Option<String> {
     found.or_else(|| if lexed.is_certain { None } else { bare(text).iter().find_map(|it| verb_of(it)) })
 }
 
-/// Returns what a text does when it is understood from its first character to its last: it reads, or it only adds.
-pub(super) fn understood(text: &str) -> Option<Effect> {
-    let lexed = Lexed::of(text);
-    if !lexed.is_certain || lexed.has_comments {
+/// What a text does that is understood from its first character to its last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Understood {
+    /// It reads, or it only adds.
+    pub(super) effect: Effect,
+    /// How its statements begin, such as `SELECT`.
+    pub(super) verbs: Vec<String>,
+}
+
+impl Understood {
+    pub(super) fn is_read(&self) -> bool {
+        self.effect == Effect::Read
+    }
+}
+
+/// Reads a text whole; `None` where any of it is not understood, or not in the same way by every database.
+pub(super) fn understood(text: &str) -> Option<Understood> {
+    let text = text.replace("\r\n", "\n");
+    if text.len() > LONGEST || text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
         return None;
     }
-    let effects: Option<Vec<Effect>> =
-        lexed.statements.iter().filter(|it| !it.is_empty()).map(|it| effect_of(it)).collect();
-    effects?.into_iter().max_by_key(|effect| super::rank(*effect))
+    let lexed = Lexed::of(&text);
+    if !lexed.is_certain || lexed.hides_ends {
+        return None;
+    }
+    let mut all = Understood { effect: Effect::Read, verbs: Vec::new() };
+    for (words, span) in lexed.statements.iter().zip(&lexed.spans).filter(|(words, _)| !words.is_empty()) {
+        let effect = effect_of(words, &text[span.clone()])?;
+        if super::rank(effect) > super::rank(all.effect) {
+            all.effect = effect;
+        }
+        let verb = words.iter().find(|word| word.starts_with(char::is_alphabetic))?;
+        if !all.verbs.contains(verb) {
+            all.verbs.push(verb.clone());
+        }
+    }
+    (!all.verbs.is_empty()).then_some(all)
 }
 
 /// Whether a text is words of a person: letters and stops, beginning as no statement does.
@@ -90,59 +125,57 @@ fn destructive_call(pair: &[String]) -> Option<String> {
     is_one.then(|| pair[0].to_lowercase())
 }
 
-fn effect_of(words: &[String]) -> Option<Effect> {
+fn effect_of(words: &[String], text: &str) -> Option<Effect> {
     let lists = Lists::builtin();
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let is_free_of_verbs =
         |rest: &[String]| !rest.iter().any(|word| lists.sql_verbs.contains(&word.to_lowercase()));
-    match word(0) {
-        "SELECT" | "WITH" | "VALUES" | "EXPLAIN" | "DESC" | "DESCRIBE"
-            if is_free_of_verbs(words) && calls_nothing(words) =>
-        {
-            Some(Effect::Read)
+    let is_plain = || !words.iter().any(|word| word == "(" || word == "=");
+    let is_read = match word(0) {
+        "SHOW" => {
+            let rest = if word(1) == "CREATE" { &words[2..] } else { &words[1..] };
+            return (is_plain() && is_free_of_verbs(rest)).then_some(Effect::Read);
         }
-        "SHOW" if !words.iter().any(|word| word == "(") => Some(Effect::Read),
-        "PRAGMA"
-            if lists.sql_pragmas.contains(&word(1).to_lowercase()) && !words.iter().any(|it| it == "=") =>
-        {
-            Some(Effect::Read)
+        "DESC" | "DESCRIBE" if is_plain() && is_free_of_verbs(words) => return Some(Effect::Read),
+        "PRAGMA" => {
+            let is_known = lists.sql_pragmas.contains(&word(1).to_lowercase());
+            let is_told = words.iter().any(|word| word == "=" || word == ".");
+            return (is_known && !is_told).then_some(Effect::Read);
         }
-        "INSERT" if word(1) == "INTO" && is_free_of_verbs(&words[2..]) => {
-            // The name of a table may stand before its columns.
-            let at = words.iter().position(|word| word == "(" || word == "VALUES" || word == "SELECT")?;
-            calls_nothing(&words[at..]).then_some(Effect::Write)
-        }
-        _ => None,
-    }
-}
-
-/// Whether no function is called but those that are known to have no effects.
-fn calls_nothing(words: &[String]) -> bool {
-    let callable = &Lists::builtin().sql_callable;
-    words.iter().enumerate().filter(|(_, word)| *word == "(").all(|(at, _)| {
-        let Some(before) = at.checked_sub(1).map(|at| &words[at]) else { return true };
-        let is_owned = at > 1 && words[at - 2] == ".";
-        let is_operator = before.chars().all(|c| !c.is_alphanumeric() && c != '_') && before != "?";
-        is_operator || (!is_owned && callable.contains(&before.to_lowercase()))
-    })
+        // Some databases need nothing between statements, so a verb ends one wherever it stands.
+        "INSERT" => word(1) == "INTO" && is_free_of_verbs(&words[2..]),
+        _ => is_free_of_verbs(words),
+    };
+    let draws_number = words.windows(2).any(|pair| pair[0] == "NEXT" && pair[1] == "VALUE");
+    if is_read && !draws_number { dialects::effect(text) } else { None }
 }
 
 /// A text cut into statements of words in upper case.
 #[derive(Debug)]
 struct Lexed {
     statements: Vec<Vec<String>>,
+    /// Where each statement stands in the text.
+    spans: Vec<Range<usize>>,
     /// Whether every database cuts it like that.
     is_certain: bool,
-    has_comments: bool,
+    /// Whether a string or a comment has what a server that cuts a text itself may take for its end.
+    hides_ends: bool,
 }
 
 impl Lexed {
     fn of(text: &str) -> Self {
-        let mut lexed = Self { statements: vec![Vec::new()], is_certain: true, has_comments: false };
-        let mut rest = text;
+        let mut lexed =
+            Self { statements: vec![Vec::new()], spans: Vec::new(), is_certain: true, hides_ends: false };
+        let (mut rest, mut start) = (text, 0);
         while let Some(c) = rest.chars().next() {
+            let at = text.len() - rest.len();
+            if c == ';' {
+                lexed.spans.push(start..at);
+                start = at + 1;
+            }
             rest = lexed.take(c, rest);
         }
+        lexed.spans.push(start..text.len());
         lexed
     }
 
@@ -153,30 +186,48 @@ impl Lexed {
             '\'' | '"' | '`' => self.quoted(after, c),
             '-' if after.starts_with('-') => {
                 let is_everywhere = after[1..].starts_with(|c: char| c.is_ascii_whitespace());
-                self.comment(after.split_once('\n').map_or("", |(_, rest)| rest), is_everywhere)
+                let (inner, rest) = after[1..].split_once('\n').unwrap_or((&after[1..], ""));
+                self.comment(inner, rest, is_everywhere)
             }
-            '#' => self.comment(after.split_once('\n').map_or("", |(_, rest)| rest), false),
+            '#' => self.comment("", after.split_once('\n').map_or("", |(_, rest)| rest), false),
             // What stands behind `/*!` is run by MySQL.
             '/' if after.starts_with("*!") => {
-                self.comment(after[2..].trim_start_matches(|c: char| c.is_ascii_digit()), false)
+                self.comment("", after[2..].trim_start_matches(|c: char| c.is_ascii_digit()), false)
             }
             '/' if after.starts_with('*') => {
                 let (inner, rest) = after[1..].split_once("*/").unwrap_or((after, ""));
                 // Some databases count the comments within comments.
-                self.comment(
-                    rest,
-                    !inner.contains("/*") && !inner.starts_with(['+', 'M']) && after.contains("*/"),
-                )
+                let is_everywhere =
+                    !inner.contains("/*") && !inner.starts_with(['+', 'M']) && after.contains("*/");
+                self.comment(inner, rest, is_everywhere)
             }
             '[' => {
                 // Only what is closed was a name, and one that never is would be looked for again and again.
                 let closed = if self.is_certain { after.split_once(']') } else { None };
-                self.is_certain = false;
+                let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ');
+                // A name in some databases, and an element or a list in others.
+                self.is_certain &= closed.is_some_and(|(name, _)| name.chars().all(is_word));
+                self.words().push("?".to_owned());
                 closed.map_or(after, |(_, rest)| rest)
+            }
+            // The place of a value, in some databases.
+            '$' if after.starts_with(|c: char| c.is_ascii_digit()) => {
+                let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+                self.is_certain &= !rest.starts_with(|c: char| c == '$' || c == '_' || c.is_alphanumeric());
+                self.words().push("?".to_owned());
+                rest
             }
             '$' => {
                 self.is_certain = false;
                 skip_dollars(after, self.words())
+            }
+            ':' if after.starts_with('=') => {
+                self.is_certain = false;
+                after
+            }
+            '|' if after.starts_with('>') => {
+                self.is_certain = false;
+                after
             }
             ';' => {
                 self.statements.push(Vec::new());
@@ -185,6 +236,10 @@ impl Lexed {
             c if c.is_alphabetic() || c == '_' => {
                 let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
                 self.words().push(rest[..end].to_uppercase());
+                // Letters that only some databases take for others.
+                self.is_certain &= rest[..end].chars().all(|c| c == '_' || super::folded::is_letter(c));
+                // Oracle ends a string like `q'[…]'` elsewhere.
+                self.is_certain &= !(rest[end..].starts_with('\'') && rest[..end].ends_with(['q', 'Q']));
                 &rest[end..]
             }
             '(' | '.' | '=' => {
@@ -192,7 +247,7 @@ impl Lexed {
                 after
             }
             c if c.is_ascii_whitespace() || c.is_ascii_digit() => after,
-            ')' | ',' | '*' | '<' | '>' | '+' | '-' | '/' | '%' | ':' | '?' | '|' => {
+            ')' | ',' | '*' | '<' | '>' | '+' | '-' | '/' | '%' | ':' | '?' | '|' | '@' | '~' => {
                 self.words().push(",".to_owned());
                 after
             }
@@ -208,8 +263,8 @@ impl Lexed {
         self.statements.last_mut().expect("there is always one")
     }
 
-    fn comment<'t>(&mut self, rest: &'t str, is_everywhere: bool) -> &'t str {
-        self.has_comments = true;
+    fn comment<'t>(&mut self, inner: &str, rest: &'t str, is_everywhere: bool) -> &'t str {
+        self.hides_ends |= inner.contains([';', '\'', '"', '`']) || inner.contains("--");
         self.is_certain &= is_everywhere;
         rest
     }
@@ -224,6 +279,7 @@ impl Lexed {
                     self.is_certain = false;
                     chars.next();
                 }
+                ';' => self.hides_ends = true,
                 c if c == quote => {
                     let is_doubled = chars.next_if(|(_, next)| *next == quote).is_some();
                     if !is_doubled {

@@ -177,11 +177,11 @@ fn c3_sql_is_read_by_its_words_and_not_by_its_strings() {
 }
 
 #[test]
-fn c3_a_warning_is_put_aside_only_for_a_call_that_is_understood_whole() {
+fn h1_a_warning_is_put_aside_only_for_a_call_that_is_understood_whole() {
     let run = tool("postgres__execute_sql", &["sql", "timeout", "statement_b64"]);
     let call = |arguments: Value| assess(&run, Effect::Destroy, &arguments).effect;
-    assert_eq!(call(json!({"sql": "SELECT 1"})), Effect::Write);
-    assert_eq!(call(json!({"sql": "SELECT count(*) FROM t WHERE a = 'it''s'", "timeout": 5})), Effect::Write);
+    assert_eq!(call(json!({"sql": "SELECT 1"})), Effect::Read);
+    assert_eq!(call(json!({"sql": "SELECT count(*) FROM t WHERE a = 'it''s'", "timeout": 5})), Effect::Read);
     assert_eq!(call(json!({"sql": "INSERT INTO t (a) VALUES (1)"})), Effect::Write);
     for arguments in [
         json!({"sql": "tidy up"}),
@@ -189,7 +189,8 @@ fn c3_a_warning_is_put_aside_only_for_a_call_that_is_understood_whole() {
         json!({"sql": "SELECT 1", "unheard_of": 1}),
         json!({"sql": "SELECT tidy_up()"}),
         json!({"sql": "SELECT evil.count(1)"}),
-        json!({"sql": "SELECT 1 -- and more"}),
+        json!({"sql": "SELECT 1 --and more"}),
+        json!({"sql": "SELECT 1 # and more"}),
         json!({"sql": LATER}),
         json!({"timeout": 5}),
         json!({}),
@@ -198,12 +199,77 @@ fn c3_a_warning_is_put_aside_only_for_a_call_that_is_understood_whole() {
     }
     let shell = tool("run_command", &["command", "cwd"]);
     let call = |line: &str| assess(&shell, Effect::Destroy, &json!({"command": line, "cwd": "/tmp"})).effect;
-    assert_eq!(call("ls -la | wc -l && cat 'a b.txt'"), Effect::Write);
-    for line in ["make deploy", "ls > a", "ls $(x)", "ls; x", "ls 'a;b'", "ls \"", "", "LS", "ls & x"] {
+    assert_eq!(call("ls -la | wc -l && cat 'a b.txt'"), Effect::Read);
+    for line in ["make deploy", "ls > a", "ls $(x)", "ls; x", "ls 'a&b'", "ls \"", "", "LS", "ls & x"] {
         assert_eq!(call(line), Effect::Destroy, "{line}");
     }
     let disk = tool("format_volume", &["volume", "command"]);
     assert_eq!(assess(&disk, Effect::Destroy, &json!({"command": "ls"})).effect, Effect::Destroy);
+    let provision = tool("provision", &["volume", "command"]);
+    assert_eq!(assess(&provision, Effect::Destroy, &json!({"command": "ls"})).effect, Effect::Destroy);
+}
+
+#[test]
+fn h1_a_proof_says_why() {
+    let why = |name: &str, arguments: Value| {
+        let keys: Vec<&str> = arguments.as_object().unwrap().keys().map(String::as_str).collect();
+        assess(&tool(name, &keys), Effect::Destroy, &arguments).proof.unwrap_or_else(|| "-".to_owned())
+    };
+    let all = [
+        why("run_command", json!({"command": "cd src && git log -3 | wc -l"})),
+        why("git__git_command", json!({"args": ["status", "--short"]})),
+        why("postgres__query", json!({"sql": "SHOW TABLES; WITH a AS (SELECT 1) SELECT * FROM a"})),
+        why("postgres__execute_sql", json!({"sql": "INSERT INTO t VALUES (1)"})),
+        why("http_request", json!({"url": "https://example.org/a", "method": "get"})),
+        why("graphql_query", json!({"query": "{ viewer { login } }"})),
+        why("neo4j__run_query", json!({"query": "MATCH (n) RETURN n"})),
+        why("run_command", json!({"command": "rm a"})),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r"
+    `command` runs only `cd`, `git log`, `wc`
+    `args` runs only `git status`
+    `sql` has only `SHOW`, `WITH`
+    `sql` has only `INSERT`
+    it is a `GET` request
+    `query` has no mutation
+    `query` only matches and returns
+    -
+    ");
+}
+
+#[test]
+fn h1_long_and_deep_statements_are_refused_and_not_followed() {
+    let deep = |open: &str, close: &str| format!("SELECT {}1{}", open.repeat(5_000), close.repeat(5_000));
+    let texts = [
+        deep("(", ")"),
+        format!("SELECT 1{}", " + 1".repeat(5_000)),
+        format!("SELECT 1{}", " UNION SELECT 1".repeat(1_000)),
+        format!("SELECT {}1", "NOT ".repeat(3_000)),
+        format!("SELECT {}1", "- ".repeat(7_000)),
+        format!("SELECT 1{}", "::int".repeat(3_000)),
+        format!("SELECT {}", "CASE WHEN 1 THEN ".repeat(900)),
+        format!("{}SELECT 1", "EXPLAIN ".repeat(2_000)),
+        format!("SELECT a{}", ".a".repeat(7_000)),
+        format!("SELECT a{}", "[1]".repeat(5_000)),
+        format!("SELECT * FROM {}t{}", "(".repeat(12), ")".repeat(12)),
+        format!("SELECT {}1{}", "(SELECT ".repeat(12), ")".repeat(12)),
+        format!("SELECT {}1{}", "f(".repeat(12), ")".repeat(12)),
+        format!("SELECT 1{}", " AND 1".repeat(150)),
+    ];
+    let judged: Vec<Effect> = texts.iter().map(|text| query(text)).collect();
+    assert!(judged[..8].iter().all(|effect| *effect != Effect::Destroy), "{judged:?}");
+}
+
+#[test]
+fn h1_a_read_whose_request_or_program_does_more_is_not_one() {
+    let call = |name: &str, arguments: Value| assess(&tool(name, &[]), Effect::Read, &arguments).effect;
+    assert_eq!(call("fetch", json!({"url": "https://a.b", "method": "GET"})), Effect::Read);
+    assert_eq!(call("fetch", json!({"url": "https://a.b", "method": "POST"})), Effect::Write);
+    assert_eq!(call("get_title", json!({"function": "() => document.title"})), Effect::Write);
+    assert_eq!(call("get_docs", json!({"function": "map"})), Effect::Read);
+    assert_eq!(call("graphql_query", json!({"query": "mutation { addUser { id } }"})), Effect::Write);
+    assert_eq!(call("get_note", json!({"ａction": "delete"})), Effect::Destroy, "a wide letter");
+    assert_eq!(call("get_note", json!({"action": "de\u{200b}lete"})), Effect::Destroy, "an invisible one");
 }
 
 #[test]
@@ -380,6 +446,7 @@ fn c3_a_tool_that_calls_itself_harmless_is_judged_by_what_it_is_told() {
     assert_eq!(call(json!({"query": "INSERT INTO t VALUES (1)"})), Effect::Write);
     assert_eq!(call(json!({"query": "SELECT 1 INTO OUTFILE 'a'"})), Effect::Write);
     assert_eq!(call(json!({"query": LATER})), Effect::Write);
+    assert_eq!(call(json!({"query": "SELECT * FROM t -- the newest\nLIMIT 1"})), Effect::Read);
     assert_eq!(call(json!({"query": "undrop table t"})), Effect::Write, "a verb that nobody knows");
     let searches = tool("postgres__search_docs", &["query"]);
     let words = json!({"query": "which indexes are there?"});
@@ -394,9 +461,16 @@ fn r17_a_long_text_is_judged_in_one_go() {
             judged("postgres__run_shell_command", &json!({key: text}));
         }
     }
+    // Every level has a name that looks like another one.
+    let mut deep = json!("\u{ff44}rop");
+    for _ in 0..126 {
+        deep = json!({"\u{ff53}ql": deep, "list": ["\u{ff44}rop"]});
+    }
+    judged("postgres__run_shell_command", &deep);
 }
 
-mod corpus; // calls of real servers
+mod corpus; //    calls of real servers
+mod disguised; // destructive calls in disguise
 
 mod arbitrary {
     use super::*;

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-/// Removes escape sequences, control characters, bidirectional controls and invisible characters.
+/// Removes escape sequences, control characters, bidirectional controls, invisible characters and those of private use.
 ///
 /// Newlines and tabs stay, and so do the joiners without which emoji, Arabic and Indic scripts
 /// would read wrong. Unicode's own line separators become newlines.
@@ -15,8 +15,7 @@ use std::borrow::Cow;
 /// assert_eq!(clean("\u{1b}[31mred\u{1b}[0m\u{200b}dish"), "reddish");
 /// ```
 pub fn clean(text: &str) -> Cow<'_, str> {
-    let needs_care = |c: char| c != '\n' && c != '\t' && (c.is_control() || is_invisible(c));
-    if !text.contains(needs_care) {
+    if !text.contains(|c| c == '\r' || is_hidden(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -42,6 +41,11 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
+/// Whether a character is shown to nobody, or moves what is shown. Some of them stay where a script needs them.
+pub(super) fn is_hidden(c: char) -> bool {
+    !matches!(c, '\n' | '\t' | '\r') && (c.is_control() || is_invisible(c))
+}
+
 fn stays(before: Option<char>, c: char, after: Option<char>) -> bool {
     let around = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
     match c {
@@ -51,6 +55,8 @@ fn stays(before: Option<char>, c: char, after: Option<char>) -> bool {
             let emoji = before.is_some_and(|c| c == '\u{fe0f}' || is_pictograph(c));
             around(is_joining) || (emoji && after.is_some_and(is_pictograph))
         }
+        // A digit with a selector is an emoji only on a key cap; elsewhere the selector is a hidden bit.
+        '\u{fe0e}' | '\u{fe0f}' if before.is_some_and(is_on_key_cap) => after == Some('\u{20e3}'),
         '\u{fe0e}' | '\u{fe0f}' => before.is_some_and(takes_presentation),
         c => !c.is_control() && !is_invisible(c),
     }
@@ -97,13 +103,16 @@ fn is_invisible(c: char) -> bool {
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
         | '\u{3164}'
+        | '\u{e000}'..='\u{f8ff}'
         | '\u{fdd0}'..='\u{fdef}'
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+        | '\u{13430}'..='\u{1343f}'
+        | '\u{e0000}'..='\u{e0fff}'
+        | '\u{f0000}'..='\u{10ffff}')
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
@@ -119,23 +128,24 @@ fn is_pictograph(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
+fn is_on_key_cap(c: char) -> bool {
+    matches!(c, '#' | '*' | '0'..='9')
+}
+
 /// Characters that exist both as text and as emoji.
 fn takes_presentation(c: char) -> bool {
     is_pictograph(c)
         || matches!(
             c,
-            '#' | '*' | '0'
-                ..='9'
-                    | '©'
-                    | '®'
-                    | '\u{203c}'
-                    | '\u{2049}'
-                    | '\u{2122}'
-                    | '\u{2139}'
-                    | '\u{3030}'
-                    | '\u{303d}'
-                    | '\u{3297}'
-                    | '\u{3299}'
+            '©' | '®'
+                | '\u{203c}'
+                | '\u{2049}'
+                | '\u{2122}'
+                | '\u{2139}'
+                | '\u{3030}'
+                | '\u{303d}'
+                | '\u{3297}'
+                | '\u{3299}'
         )
 }
 
@@ -174,6 +184,8 @@ mod tests {
         assert_eq!(clean("safe\u{202e}txt.exe\u{2066}"), "safetxt.exe");
         assert_eq!(clean("x\u{e0049}\u{e0067}\u{e006e}y"), "xy");
         assert_eq!(clean("a\u{fe01}\u{e0100}b\u{fe0f}"), "ab");
+        assert_eq!(clean("list \u{e000}\u{f8ff}\u{f0000}\u{10fffd}item"), "list item");
+        assert_eq!(clean("1\u{fe0e}2\u{fe0f}3#\u{fe0f}"), "123#");
         assert_eq!(clean("bell\u{7} back\u{8} nul\0\r\n"), "bell back nul\n");
         assert_eq!(clean("one\u{2028}two"), "one\ntwo");
     }

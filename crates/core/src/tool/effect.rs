@@ -6,7 +6,7 @@ use super::vocabulary::vocabulary;
 use super::words::words;
 
 /// What a call to a tool does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing, so it is safe to repeat.

@@ -80,9 +80,11 @@ async fn r15_hostile_texts_come_back_as_the_strings_that_they_are() {
     assert_eq!(shown["route"]["words"], json!(hostile));
     let page = yard.get("/routes?text=%3Cimg%20src").await;
     assert_eq!(page["items"][0]["words"], json!(hostile));
-    let called =
-        yard.done("/run", &json!({ "tool": "notes__search_notes", "arguments": { "query": hostile } })).await;
+    let run = |query: String| json!({ "tool": "notes__search_notes", "arguments": { "query": query } });
+    let called = yard.done("/run", &run(hostile.replace('\0', ""))).await;
     assert_eq!(called["outcome"], json!("answered"), "{called}");
+    let called = yard.done("/run", &run(hostile.to_owned())).await;
+    assert_eq!(called["outcome"], json!("refused"), "servers differ in where such a text ends: {called}");
 }
 
 #[tokio::test]
@@ -196,6 +198,18 @@ async fn r16_feedback_becomes_a_lesson_that_can_be_taken_back() {
     assert_eq!(yard.get("/overview").await["learning"], json!({ "lessons": 0, "undone": 1 }));
     yard.done(&format!("{path}/redo"), &json!({})).await;
     assert_eq!(yard.get("/lessons").await, json!({ "lessons": [lesson], "undone": [] }));
+}
+
+#[tokio::test]
+async fn r16_a_correction_made_with_a_token_settles_the_same_words_for_everybody_here() {
+    let yard = Yard::new().await;
+    let tried = yard.tried(SEARCH).await;
+    let wrong = json!({ "route": tried["routeId"], "verdict": "wrong", "meant": "notes__list_notes" });
+    let request = yard.ours("POST", "/feedback").header("content-type", "application/json");
+    let answer = crate::yard::send(request.bearer_auth("s3cret").body(wrong.to_string())).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let again = yard.tried(SEARCH).await;
+    assert_eq!((&again["tool"], &again["decision"]), (&json!("notes__list_notes"), &json!("act")), "{again}");
 }
 
 #[tokio::test]

@@ -1,12 +1,14 @@
 //! Lines in a file that is put aside when it is full. Several hubs may write into the same folder.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
+
+use crate::private;
 
 /// The newest file of a folder.
 const NAME: &str = "audit.jsonl";
@@ -42,7 +44,7 @@ impl Log {
     fn current(&mut self) -> std::io::Result<&mut File> {
         let path = self.folder.join(NAME);
         let is_same = |file: &File| {
-            let there = std::fs::metadata(&path).ok();
+            let there = std::fs::symlink_metadata(&path).ok();
             there.zip(file.metadata().ok()).is_some_and(|(there, own)| there.ino() == own.ino())
         };
         if !self.file.as_ref().is_some_and(is_same) {
@@ -52,8 +54,8 @@ impl Log {
     }
 
     fn open(&self, path: &Path) -> std::io::Result<File> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+        private::folder(&self.folder)?;
+        let mut file = private::append(path)?;
         // A hub that was killed may have left half a line, which must not spoil the next one.
         if file.metadata()?.len() > 0 {
             let mut last = [0];
@@ -67,12 +69,7 @@ impl Log {
     }
 
     fn rotate(&mut self, full: u64, files: usize) -> std::io::Result<()> {
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(self.folder.join("lock"))?;
+        let lock = private::lockable(&self.folder.join("lock"))?;
         rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
         // Another hub may have been faster.
         if std::fs::metadata(self.folder.join(NAME)).map_or(0, |it| it.len()) > full {
@@ -109,7 +106,7 @@ pub(super) fn read<T>(
     let mut found = VecDeque::new();
     let there = (0..MOST_FILES).take_while(|number| *number == 0 || place(folder, *number).exists());
     for number in there.collect::<Vec<_>>().into_iter().rev() {
-        let file = match File::open(place(folder, number)) {
+        let file = match private::reading(&place(folder, number)) {
             Ok(file) => file,
             Err(err) if err.kind() == std::io::ErrorKind::NotFound => continue,
             Err(err) => return Err(err),
@@ -150,6 +147,18 @@ mod tests {
         assert_eq!(names, 4, "three files and a lock");
         log.append("alone", 5, 1).unwrap();
         assert_eq!(all(folder.path()), ["alone"]);
+    }
+
+    #[test]
+    fn t27_a_link_in_the_place_of_the_log_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, log) = (folder.path().join("victim"), folder.path().join("audit"));
+        std::fs::write(&victim, "theirs").unwrap();
+        std::fs::create_dir(&log).unwrap();
+        std::os::unix::fs::symlink(&victim, log.join(NAME)).unwrap();
+        let said = Log::new(&log).append("line", 1000, 2).unwrap_err().to_string();
+        assert_eq!(said, "it is a link, which is not followed here");
+        assert_eq!(std::fs::read_to_string(victim).unwrap(), "theirs");
     }
 
     #[test]

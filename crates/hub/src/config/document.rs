@@ -3,15 +3,18 @@
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
+use rustix::fs::OFlags;
 use serde_json::Number;
 
 use super::expand::{Expander, Unexpanded};
 use super::mistake::Report;
+use crate::private;
 
 /// A file of this size is not written by hand, and neither are its settings.
 pub(super) const MOST_BYTES: usize = 4 * 1024 * 1024;
@@ -96,13 +99,30 @@ pub(crate) fn dialect() -> ParseOptions {
     }
 }
 
-/// Reads a file, but no more of it than is too much.
-pub(crate) fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Reads a file that a person wrote, but no more of it than is too much. A pipe or a device, which may never end or
+/// never begin, is refused; a link is followed.
+pub fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    read_bytes_within(path, MOST_BYTES)
+}
+
+/// Reads a text that a person wrote, with the same care.
+pub fn read_text(path: &Path) -> std::io::Result<String> {
+    let text = String::from_utf8(read_bytes(path)?);
+    text.map_err(|_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// Reads a file that may be larger than settings are.
+pub(crate) fn read_bytes_within(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    // Opening a pipe would wait for somebody who writes.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if let Some(oddity) = private::oddity(&file.metadata()?) {
+        return Err(std::io::Error::other(oddity));
+    }
     let mut bytes = Vec::new();
-    let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MOST_BYTES {
-        return Err(std::io::Error::other(format!("it has more than {MOST_BYTES} bytes")));
+    file.take(u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(std::io::Error::other(format!("it has more than {most} bytes")));
     }
     Ok(bytes)
 }

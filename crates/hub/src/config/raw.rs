@@ -3,9 +3,15 @@
 
 mod agent;
 mod alias;
+mod consolidate;
 mod events;
+mod limits;
 mod metadata;
 mod policy;
+mod profile;
+mod remote;
+mod sandbox;
+mod services;
 mod toolset;
 
 use std::collections::BTreeMap;
@@ -18,9 +24,18 @@ use serde_json::{Value, json};
 
 pub(super) use agent::{RawAgent, RawBinding, RawToolBudget};
 pub(super) use alias::{RawAlias, RawPhase, RawReplacement};
+pub(super) use consolidate::RawConsolidate;
 pub(super) use events::{RawCollector, RawEvents, RawLearning, RawTelemetry};
+pub(super) use limits::RawLimits;
 pub(super) use metadata::{RawEnrich, RawMetadata};
-pub(super) use policy::{RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawStance};
+pub(super) use policy::RawServerTrust;
+pub(super) use policy::{
+    RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawScreening, RawStance, RawTrust,
+};
+pub(super) use profile::RawProfile;
+pub(super) use remote::{RawTls, RawTokenIssuer};
+pub(super) use sandbox::RawSandbox;
+pub(super) use services::RawServices;
 pub(super) use toolset::{RawBudget, RawOwnTool, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
 /// Returns the JSON Schema of `toolyard.json`.
@@ -107,6 +122,8 @@ pub(super) struct RawServer {
     pub(super) env_file: Option<String>,
     /// The folder the program runs in, relative to the folder of this file.
     pub(super) cwd: Option<String>,
+    /// What the program may use of this machine; everything by default.
+    pub(super) sandbox: Option<RawSandbox>,
     /// The endpoint of a server that speaks HTTP.
     #[schemars(length(min = 1))]
     pub(super) url: Option<String>,
@@ -150,6 +167,9 @@ pub(super) struct RawServer {
     /// Presents families of tools as one each, on the surfaces `all` and `toolset`: true, or families that you declare.
     /// Off by default.
     pub(super) consolidate: Option<RawConsolidate>,
+    /// What happens to tools of this server that nobody has seen before; `policy.trust` by default. A switch, as Gemini
+    /// CLI writes it, is accepted and not used.
+    pub(super) trust: Option<RawServerTrust>,
     /// Tools of this server that may not be called, by the server's own names.
     pub(super) disabled_tools: Option<Vec<String>>,
     /// The same as `disabledTools`, as Gemini CLI writes it.
@@ -157,7 +177,7 @@ pub(super) struct RawServer {
 }
 
 /// Keys that MCP clients write into a server, and that mean nothing to a hub.
-const SERVER_KEYS_OF_CLIENTS: [(&str, &str); 28] = [
+const SERVER_KEYS_OF_CLIENTS: [(&str, &str); 26] = [
     ("alwaysAllow", "Cline, Roo Code and Windsurf: tools that need no confirmation."),
     ("alwaysLoad", "Claude Code: whether the tools are loaded up front."),
     ("authProviderType", "Gemini CLI: where credentials come from."),
@@ -178,13 +198,11 @@ const SERVER_KEYS_OF_CLIENTS: [(&str, &str); 28] = [
     ("provider", "Who made the server."),
     ("registry", "Windsurf: where the server was installed from."),
     ("remote", "Zed: runs the server on the remote machine."),
-    ("sandbox", "VS Code: limits of the server's process."),
     ("sandboxEnabled", "VS Code: whether the server's process is limited."),
     ("settings", "Zed: settings of an extension."),
     ("source", "Zed: whether the server is custom or from an extension."),
     ("targetAudience", "Gemini CLI: for service accounts."),
     ("tools", "Copilot and Codex: tools that the client shows or asks about; use `policy` here."),
-    ("trust", "Gemini CLI: whether calls need no confirmation."),
     ("version", "VS Code: the installed version."),
 ];
 
@@ -255,54 +273,6 @@ pub(super) enum RawBuiltin {
     Entities,
 }
 
-/// Services of the built-in `studio`; the tools that need one are there only where it is.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-#[schemars(rename = "Services")]
-pub(super) struct RawServices {
-    /// A model that makes pictures: the address and the model, "https://HOST/v1#MODEL".
-    #[schemars(length(min = 1))]
-    pub(super) images: Option<String>,
-    /// A language model: "ollama:MODEL", or the URL of a chat endpoint with "#MODEL" at its end.
-    #[schemars(length(min = 1))]
-    pub(super) model: Option<String>,
-    /// A web search: the address of a SearXNG instance that answers with JSON, such as "http://HOST/search".
-    #[schemars(length(min = 1))]
-    pub(super) search: Option<String>,
-    /// The key that models want to see.
-    #[schemars(length(min = 1))]
-    pub(super) api_key: Option<String>,
-}
-
-/// Whether families of tools are presented as one each, or which.
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "Consolidate")]
-pub(super) enum RawConsolidate {
-    Switch(bool),
-    Families(Vec<RawFamily>),
-}
-
-/// Tools that are presented as one.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-#[schemars(rename = "Family")]
-pub(super) struct RawFamily {
-    /// What the tools act on: "product" gives `manage_product`.
-    #[schemars(length(min = 1))]
-    pub(super) entity: String,
-    /// The tools, by the server's own names.
-    pub(super) tools: Vec<String>,
-    /// What tools are called as actions, where that is not to follow from their names.
-    #[serde(default)]
-    pub(super) actions: BTreeMap<String, String>,
-    /// Whether the action that creates something takes a list of up to ten; false by default.
-    #[serde(default)]
-    pub(super) batch: bool,
-}
-
 /// How HTTP requests are authorised.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -359,44 +329,6 @@ pub(super) enum RawScopes {
 pub(super) enum RawSpan {
     Seconds(#[schemars(range(min = 1, max = 31_536_000))] u64),
     Text(String),
-}
-
-/// What one server may cost.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-#[schemars(rename = "Limits")]
-pub(super) struct RawLimits {
-    /// Milliseconds until the server has answered the handshake and listed its tools; 30000 by default.
-    #[schemars(range(min = 1, max = 3_600_000))]
-    pub(super) start_ms: Option<u64>,
-    /// Milliseconds per call, begun anew by progress; `routing.performance.timeoutMs` or 60000 by default.
-    #[schemars(range(min = 1, max = 86_400_000))]
-    pub(super) call_ms: Option<u64>,
-    /// Milliseconds of one call in all, however much progress it reports; 600000 by default.
-    #[schemars(range(min = 1, max = 86_400_000))]
-    pub(super) call_total_ms: Option<u64>,
-    /// Bytes of one message; 16777216 by default.
-    #[schemars(range(min = 1024, max = 1_073_741_824))]
-    pub(super) message_bytes: Option<usize>,
-    /// Levels of nesting in one message; 127 by default.
-    #[schemars(range(min = 8, max = 127))]
-    pub(super) nesting: Option<usize>,
-    /// Tools of the server; 5000 by default.
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub(super) tools: Option<usize>,
-    /// Pages of one listing; 100 by default.
-    #[schemars(range(min = 1, max = 100_000))]
-    pub(super) pages: Option<usize>,
-    /// Characters of a tool's name; 128 by default.
-    #[schemars(range(min = 1, max = 4096))]
-    pub(super) name_chars: Option<usize>,
-    /// Characters of a tool's description; 16384 by default.
-    #[schemars(range(min = 1, max = 1_048_576))]
-    pub(super) description_chars: Option<usize>,
-    /// Calls under way at the same time; 32 by default.
-    #[schemars(range(min = 1, max = 10_000))]
-    pub(super) concurrency: Option<usize>,
 }
 
 /// How requests find their tools.
@@ -530,14 +462,24 @@ pub(super) struct RawServe {
     pub(super) http: Option<String>,
     /// The bearer token that HTTP clients must show; required unless `http` is a loopback address.
     pub(super) token: Option<String>,
+    /// The certificate with which HTTPS is served; plain HTTP without.
+    pub(super) tls: Option<RawTls>,
+    /// The OAuth authorization server whose tokens are taken.
+    pub(super) oauth: Option<RawTokenIssuer>,
     /// Further values of the Host and Origin headers that are accepted.
     pub(super) allowed_hosts: Option<Vec<String>>,
-    /// Bytes of one request; 4194304 by default.
+    /// Bytes of one message that a client sends; 4194304 by default. Over stdio never less than 1048576.
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub(super) body_bytes: Option<usize>,
-    /// Requests in flight before new ones are refused; 256 by default.
+    /// Requests in flight at once, of all clients; 4096 by default. More wait, each client in its turn.
     #[schemars(range(min = 1, max = 65_536))]
     pub(super) concurrency: Option<usize>,
+    /// Requests in flight at once, of one client; 1024 by default. More wait, and 503 is the answer to still more.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(super) client_concurrency: Option<usize>,
+    /// Connections that are open at once; 2048 by default. One that does nothing makes room for another.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(super) connections: Option<usize>,
     /// Shorter schemas and texts in tool listings.
     pub(super) compact: Option<bool>,
     /// Bytes of a result that `smart_route` and `call_tool` return at once; 65536 by default.
@@ -567,25 +509,6 @@ pub(super) enum RawSurface {
     Search,
     All,
     Auto,
-}
-
-/// A named view: a surface over some servers, or one server passed through unchanged.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-#[schemars(rename = "Profile")]
-pub(super) struct RawProfile {
-    /// Which tools a client sees.
-    pub(super) surface: Option<RawSurface>,
-    /// Only these servers; all by default.
-    pub(super) servers: Option<Vec<String>>,
-    /// Who calls, where it differs from `callers` in `serve`.
-    pub(super) callers: Option<RawCallers>,
-    /// The one server that is passed through unchanged.
-    #[schemars(length(min = 1))]
-    pub(super) transparent: Option<String>,
-    /// What conversations are given, where it differs from `toolset` at the top level.
-    pub(super) toolset: Option<RawToolset>,
 }
 
 /// Where the hub keeps what it learnt.

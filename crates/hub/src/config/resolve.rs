@@ -19,14 +19,16 @@ use super::events;
 use super::mistake::Report;
 use super::raw::{
     RawAgent, RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames,
-    RawPerformance, RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawSemanticSearch, RawServe,
-    RawServer, RawSkill, RawSkills, RawStance, RawStore, RawSurface, RawToolset, Tier,
+    RawPerformance, RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawScreening, RawSemanticSearch,
+    RawServe, RawServer, RawSkill, RawSkills, RawStance, RawStore, RawSurface, RawTls, RawTokenIssuer,
+    RawToolset, Tier,
 };
+use super::remote::Tls;
 use super::server::{self, Surroundings, resolve_path};
 use super::{
     Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, Performance, Policy, Profile,
-    Ranking, Routing, Rule, SKILLS, SemanticSearch, Serve, Server, Skill, Stance, Store, Surface, Toolset,
-    WORKFLOWS, beside,
+    Ranking, Routing, Rule, SKILLS, ScreeningMode, SemanticSearch, Serve, Server, Skill, Stance, Store,
+    Surface, Toolset, WORKFLOWS, beside, trust,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
@@ -303,6 +305,12 @@ impl<'n> Resolving<'_, 'n, '_> {
             rate_limits,
             read_only: raw.read_only.unwrap_or_default(),
             rules,
+            trust: raw.trust.map(trust::read).unwrap_or_default(),
+            screening: match raw.screening {
+                Some(RawScreening::Allow) => ScreeningMode::Allow,
+                Some(RawScreening::Warn) | None => ScreeningMode::Warn,
+                Some(RawScreening::Quarantine) => ScreeningMode::Quarantine,
+            },
         }
     }
 
@@ -336,7 +344,7 @@ impl<'n> Resolving<'_, 'n, '_> {
             let member = self.root.member("serve").and_then(|it| it.node.member(key));
             member.map_or(0, |it| it.node.span.start)
         };
-        let (http_at, token_at) = (at("http"), at("token"));
+        let (http_at, token_at, oauth_at) = (at("http"), at("token"), at("oauth"));
         let http = raw.http.as_deref().map_or(standard.http, |written| self.address(written, http_at));
         if raw
             .token
@@ -346,14 +354,17 @@ impl<'n> Resolving<'_, 'n, '_> {
             let hint = "use letters, digits and signs, without spaces".to_owned();
             self.report.add(token_at, "`token` in `serve` is empty or not usable in a header", Some(hint));
         }
-        let unreadable = self.report.touches(&(http_at..http_at + 1)) || raw.token.is_some();
-        if !http.ip().is_loopback() && !unreadable {
-            let hint = "add \"token\": \"${TOOLYARD_TOKEN}\", or bind to 127.0.0.1".to_owned();
-            let message = format!("`{http}` can be reached from other machines, so `serve` needs a `token`");
-            self.report.add(http_at, message, Some(hint));
-        }
         let usual = raw.callers.map_or(standard.callers, callers);
+        let oauth = raw.oauth.map(RawTokenIssuer::resolve).transpose().unwrap_or_else(|(key, hint)| {
+            let message = format!("`{key}` of `oauth` in `serve` cannot be used");
+            self.report.add(oauth_at, message, Some(hint.to_owned()));
+            None
+        });
+        let path = |written: &str| resolve_path(written, self.folder, &self.folders.home);
+        let tls = raw.tls.map(|RawTls { cert, key }| Tls { cert: path(&cert), key: path(&key) });
         Serve {
+            tls,
+            oauth,
             surface: raw.surface.map_or(standard.surface, surface),
             callers: usual,
             profiles: self.profiles(raw.profiles.unwrap_or_default(), (toolset, usual)),
@@ -362,6 +373,8 @@ impl<'n> Resolving<'_, 'n, '_> {
             allowed_hosts: raw.allowed_hosts.unwrap_or_default(),
             body_bytes: raw.body_bytes.unwrap_or(standard.body_bytes),
             concurrency: raw.concurrency.unwrap_or(standard.concurrency),
+            client_concurrency: raw.client_concurrency.unwrap_or(standard.client_concurrency),
+            connections: raw.connections.unwrap_or(standard.connections),
             compact: raw.compact.unwrap_or(standard.compact),
             result_bytes: raw.result_bytes.unwrap_or(standard.result_bytes),
         }

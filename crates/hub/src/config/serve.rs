@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use toolyard_core::tool::ToolId;
 
+use super::remote::{Tls, TokenIssuer};
 use super::{OwnTool, Server, Surface, Toolset, Transport};
 
 /// Who calls `smart_route`, which decides what its definition asks for.
@@ -50,12 +51,20 @@ pub struct Serve {
     pub http: SocketAddr,
     /// The bearer token that HTTP clients must show; required unless bound to loopback.
     pub token: Option<String>,
+    /// The certificate with which HTTPS is served.
+    pub tls: Option<Tls>,
+    /// Who issues tokens besides.
+    pub oauth: Option<TokenIssuer>,
     /// Further values of Host and Origin that are accepted, besides loopback.
     pub allowed_hosts: Vec<String>,
     /// Bytes of one request body.
     pub body_bytes: usize,
-    /// Requests in flight before new ones are shed with 503.
+    /// Requests in flight at once; more wait, each client in its turn.
     pub concurrency: usize,
+    /// Requests of one client in flight at once; more wait.
+    pub client_concurrency: usize,
+    /// Connections that are open at once; one that does nothing makes room for another.
+    pub connections: usize,
     /// Shorter schemas and texts in `tools/list`.
     pub compact: bool,
     /// Bytes of a result that `smart_route` and `call_tool` return at once.
@@ -92,9 +101,13 @@ impl Default for Serve {
             profiles: BTreeMap::new(),
             http: SocketAddr::from((Ipv4Addr::LOCALHOST, 8808)),
             token: None,
+            tls: None,
+            oauth: None,
             allowed_hosts: Vec::new(),
             body_bytes: 4 * 1024 * 1024,
-            concurrency: 256,
+            concurrency: 4096,
+            client_concurrency: 1024,
+            connections: 2048,
             compact: false,
             result_bytes: 64 * 1024,
         }

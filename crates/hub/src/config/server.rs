@@ -10,10 +10,10 @@ use toolyard_core::catalog::consolidate::Declaration;
 use super::document::Member;
 use super::mistake::Report;
 use super::raw::{
-    RawAuth, RawAuthWord, RawBuiltin, RawClient, RawConsolidate, RawLimits, RawScopes, RawServer, RawSpan,
-    RawType,
+    RawAuth, RawAuthWord, RawBuiltin, RawClient, RawConsolidate, RawLimits, RawSandbox, RawScopes, RawServer,
+    RawSpan, RawType,
 };
-use super::{Auth, Folders, Limits, Off, Server, StudioServices, Transport};
+use super::{Auth, Confinement, Folders, Limits, Off, Server, StudioServices, Transport, trust};
 
 mod builtin; // servers inside the hub
 
@@ -39,8 +39,19 @@ pub(super) fn resolve(
     let lazy = raw.lazy.unwrap_or(true);
     let services = raw.services.as_ref().map(|raw| server.services(raw)).unwrap_or_default();
     let consolidate = raw.consolidate.as_ref().and_then(declarations);
+    let trust = raw.trust.and_then(trust::of_server);
+    let sandbox = raw.sandbox.as_ref().and_then(|sandbox| server.sandbox(sandbox, raw.command.is_some()));
     let transport = server.transport(raw, &services)?;
-    (!server.failed).then_some(Server { transport, lazy, idle_stop, limits, services, consolidate })
+    (!server.failed).then_some(Server {
+        transport,
+        lazy,
+        idle_stop,
+        limits,
+        services,
+        consolidate,
+        trust,
+        sandbox,
+    })
 }
 
 /// Returns the families that are declared; `None` where tools are shown as they are.
@@ -277,9 +288,33 @@ impl Resolving<'_, '_, '_> {
         }
     }
 
+    /// Resolves what a program may use. What VS Code writes under the same key means other things, and is not used.
+    fn sandbox(&mut self, raw: &RawSandbox, has_command: bool) -> Option<Confinement> {
+        let is_foreign = raw.filesystem.is_some() || raw.network.as_ref().is_some_and(Value::is_object);
+        let is_ours =
+            raw.read.is_some() || raw.write.is_some() || raw.network.as_ref().is_some_and(Value::is_boolean);
+        if is_foreign && is_ours {
+            let message =
+                format!("`sandbox` of server `{}` mixes what Toolyard and VS Code write", self.name);
+            let hint = "keep `network` (true or false), `read` and `write`, and delete the rest".to_owned();
+            self.wrong(&["sandbox"], message, Some(hint));
+        }
+        if is_foreign {
+            return None;
+        }
+        if !has_command {
+            let message = "`sandbox` is only for servers with a `command`".to_owned();
+            self.wrong(&["sandbox"], message, None);
+        }
+        let paths =
+            |written: &Option<Vec<String>>| written.iter().flatten().map(|path| self.path(path)).collect();
+        let network = raw.network.as_ref().and_then(Value::as_bool).unwrap_or(true);
+        Some(Confinement { network, read: paths(&raw.read), write: paths(&raw.write) })
+    }
+
     fn env_file(&mut self, file: &str) -> BTreeMap<String, String> {
         let path = self.path(file);
-        match std::fs::read_to_string(&path) {
+        match super::read_text(&path) {
             Ok(text) => env_lines(&text),
             Err(error) => {
                 let message = format!("`envFile` of server `{}` cannot be read: {error}", self.name);

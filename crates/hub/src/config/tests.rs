@@ -1,6 +1,7 @@
 //! What a settings file may say, and what is said about its mistakes.
 
 mod files;
+mod pipes;
 mod mistakes;
 mod off;
 mod texts;
@@ -95,9 +96,9 @@ fn a_whole_file_is_read() {
     insta::assert_snapshot!(rest, @r#"
     [("notes__*", 0), ("git__*", 1), ("docs__search", 2)]
     {"release": Skill { when: "cutting a release", instructions: "Tag first.", tools: ["git__tag"], place: None, is_shipped: false }}
-    Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }] }
+    Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }], trust: FirstUse, screening: Warn }
     Audit { enabled: true, values: true, file_bytes: 8388608, files: 4 }
-    Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], own: [SmartRoute, ActivateSkill, FindTools, CallTool], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), allowed_hosts: [], body_bytes: 4194304, concurrency: 256, compact: false, result_bytes: 65536 }
+    Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], own: [SmartRoute, ActivateSkill, FindTools, CallTool], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), tls: None, oauth: None, allowed_hosts: [], body_bytes: 4194304, concurrency: 4096, client_concurrency: 1024, connections: 2048, compact: false, result_bytes: 65536 }
     Store { folder: "/etc/yard/state" }
     ["/etc/yard/about", "/home/ana/tools.json"]
     "#);
@@ -151,6 +152,17 @@ fn no_file_at_all_means_the_built_in_servers() {
 }
 
 #[test]
+fn t27_trust_is_for_all_servers_or_for_one_and_built_in_ones_need_none() {
+    let text = r#"{ "mcpServers": { "a": { "command": "x" }, "b": { "command": "x", "trust": "first-use" },
+        "c": { "url": "https://example.com/mcp", "trust": true }, "time": { "builtin": "time" } },
+        "policy": { "trust": "ask" } }"#;
+    let config = parsed(text).unwrap();
+    let trusted = |name: &str| config.servers[name].trusted(&config.policy);
+    assert_eq!(["a", "b", "c"].map(trusted), [Some(Trust::Ask), Some(Trust::FirstUse), Some(Trust::Ask)]);
+    assert_eq!(trusted("time"), None);
+}
+
+#[test]
 fn keys_that_clients_write_are_accepted() {
     for entry in [
         r#"{ "command": "x", "alwaysAllow": ["a"], "disabled": false, "autoApprove": [] }"#,
@@ -165,6 +177,40 @@ fn keys_that_clients_write_are_accepted() {
     ] {
         server(entry);
     }
+}
+
+#[test]
+fn t27_a_sandbox_names_what_a_program_may_use() {
+    let sandbox = |text: &str| server(&format!(r#"{{ "command": "x", "sandbox": {text} }}"#)).sandbox;
+    let given = sandbox(r#"{ "network": false, "read": ["shown", "/etc/hosts"], "write": ["~/notes"] }"#);
+    let (read, write) = (vec!["/etc/yard/shown".into(), "/etc/hosts".into()], vec!["/home/ana/notes".into()]);
+    assert_eq!(given, Some(Confinement { network: false, read, write }));
+    let nothing = Confinement { network: true, read: Vec::new(), write: Vec::new() };
+    assert_eq!(sandbox("{}"), Some(nothing));
+    assert_eq!(server(r#"{ "command": "x" }"#).sandbox, None);
+    // The key means something else to VS Code.
+    assert_eq!(
+        sandbox(r#"{ "filesystem": { "allowWrite": ["."] }, "network": { "allowedDomains": [] } }"#),
+        None
+    );
+    let wrong = |text: &str| mistakes(&format!(r#"{{ "mcpServers": {{ "s": {text} }} }}"#));
+    insta::assert_snapshot!(
+        [
+            wrong(r#"{ "url": "https://a.example", "sandbox": {} }"#),
+            wrong(r#"{ "command": "x", "sandbox": { "network": false, "filesystem": {} } }"#),
+            wrong(r#"{ "command": "x", "sandbox": { "wirte": ["a"] } }"#),
+            wrong(r#"{ "command": "x", "sandbox": true }"#),
+        ]
+        .join("\n"),
+        @"
+    toolyard.json:1:65: `sandbox` is only for servers with a `command`
+    toolyard.json:1:53: `sandbox` of server `s` mixes what Toolyard and VS Code write
+      hint: keep `network` (true or false), `read` and `write`, and delete the rest
+    toolyard.json:1:55: unknown key `wirte` in `sandbox` of server `s`
+      hint: did you mean `write`?
+    toolyard.json:1:53: `sandbox` in server `s` must be an object, not true or false
+    "
+    );
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl EnrichFile {
 
 /// Reads a file; `None` where there is none.
 fn read(path: &Path) -> Result<Option<Sidecar>, Error> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match crate::config::read_text(path) {
         Ok(text) => text,
         Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
         Err(err) => return Err(wrong(path, format!("cannot be read: {err}"))),

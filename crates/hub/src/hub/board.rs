@@ -1,16 +1,19 @@
 //! What servers offer, written in one place and shown to everybody as a snapshot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use tokio::sync::{broadcast, mpsc, watch};
 use toolyard_core::alias::Aliases;
 use toolyard_core::metadata::Sidecar;
 
 use super::{renamed, workflow};
-use crate::config::Limits;
+use crate::audit::Audit;
+use crate::config::{self, Limits, Policy, Server};
 use crate::live::Snapshot;
+use crate::pins::{Notice, Pins, Sighting, Terms, WithheldTool};
 use crate::store::{Store, fingerprint};
 use crate::upstream::{Changes, Learnt, Listing, News};
 use crate::workflows::{SERVER, Template};
@@ -22,6 +25,8 @@ pub(super) struct Board {
     snapshot: watch::Sender<Arc<Snapshot>>,
     /// Tells those who wait for something to be written that something was.
     stir: watch::Sender<()>,
+    pub(super) pins: Pins,
+    audit: Arc<Audit>,
 }
 
 /// What the snapshot is made from.
@@ -39,13 +44,32 @@ pub(super) struct Written {
     pub(super) fingerprints: BTreeMap<Arc<str>, String>,
     /// Why a server's offer could not be learnt the last time.
     pub(super) faults: BTreeMap<Arc<str>, String>,
+    /// What listings are taken by; built-in servers have no terms.
+    pub(super) terms: BTreeMap<Arc<str>, Terms>,
+    /// The pins of listings.
+    pub(super) sightings: BTreeMap<Arc<str>, Arc<Sighting>>,
+    /// What is written down.
+    pub(super) audit: config::Audit,
     /// How often something was learnt of a server, for those who wait until it is written.
     pub(super) heard: BTreeMap<Arc<str>, u64>,
 }
 
+impl Written {
+    /// Takes a server's terms over, and compares what is known of it with what was approved.
+    pub(super) fn meet(&mut self, name: &Arc<str>, (server, policy): (&Server, &Policy), board: &Board) {
+        let Some(terms) = Terms::of(server, policy) else { return };
+        if let Some(listing) = self.listings.get(name) {
+            let (sighting, notices) = board.pins.meet(name, listing, &terms);
+            board.note(&self.audit, name, &notices);
+            self.sightings.insert(Arc::clone(name), sighting);
+        }
+        self.terms.insert(Arc::clone(name), terms);
+    }
+}
+
 impl Board {
-    pub(super) fn new(snapshot: watch::Sender<Arc<Snapshot>>) -> Self {
-        Self { written: Mutex::default(), snapshot, stir: watch::Sender::new(()) }
+    pub(super) fn new(snapshot: watch::Sender<Arc<Snapshot>>, pins: Pins, audit: Arc<Audit>) -> Self {
+        Self { written: Mutex::default(), snapshot, stir: watch::Sender::new(()), pins, audit }
     }
 
     /// Lets `change` write. What it changes of the catalog is published before anybody else can write, so that
@@ -89,12 +113,55 @@ impl Board {
         written.listings.contains_key(server) || written.faults.contains_key(server)
     }
 
+    /// Writes down what was noticed about a server.
+    pub(super) fn note(&self, rules: &config::Audit, server: &str, notices: &[Notice]) {
+        for notice in notices {
+            self.audit.note(rules, server, notice);
+        }
+    }
+
+    /// Returns what was noticed of one server's tools in what passes to a client, and which of them wait.
+    pub(super) fn pass(&self, server: &Arc<str>, tools: &[Box<RawValue>]) -> Vec<WithheldTool> {
+        let (terms, rules) = {
+            let written = self.written.lock();
+            (written.terms.get(server).cloned(), written.audit.clone())
+        };
+        let Some(terms) = terms else { return Vec::new() };
+        let (sighting, notices) = self.pins.see(server, tools, &terms);
+        self.note(&rules, server, &notices);
+        self.pins.withheld(server, &sighting)
+    }
+
+    /// Looks again at what waits, because something was approved.
+    pub(super) fn look_again(&self) -> Option<Changes> {
+        self.write(|_| Some(Changes { tools: true, prompts: false, resources: false }))
+    }
+
+    /// Returns what a server lists under each of these names.
+    pub(super) fn definitions(&self, server: &str, tools: &[&WithheldTool]) -> Vec<Vec<Box<RawValue>>> {
+        let written = self.written.lock();
+        let listing = written.listings.get(server);
+        let at = |at: &usize| listing.and_then(|it| it.tools.get(*at).cloned());
+        tools.iter().map(|tool| tool.at.iter().filter_map(at).collect()).collect()
+    }
+
+    /// Returns the tools that wait now.
+    pub(super) fn waiting(&self) -> Vec<WithheldTool> {
+        self.withheld(&self.written.lock())
+    }
+
+    fn withheld(&self, written: &Written) -> Vec<WithheldTool> {
+        let seen = written.sightings.iter().filter(|(server, _)| written.terms.contains_key(*server));
+        seen.flat_map(|(server, it)| self.pins.withheld(server, it)).collect()
+    }
+
     /// Makes what is written known to everybody.
     fn publish(&self, written: &Written) {
         let (mut listings, mut limits) = (written.listings.clone(), written.limits.clone());
+        let withheld = self.withheld(written);
         let made = |listings, limits: &[(Arc<str>, Limits)]| {
-            let snapshot = Snapshot::new(listings, limits, Arc::clone(&written.own));
-            snapshot.with_aliases(Arc::clone(&written.aliases))
+            let snapshot = Snapshot::without(withheld.clone(), listings, limits, Arc::clone(&written.own));
+            snapshot.with_aliases(Arc::clone(&written.aliases)).with_first_seen(self.pins.first_seen())
         };
         let mut snapshot = made(listings.clone(), &limits);
         let usable = written.templates.iter().filter_map(|template| {
@@ -123,12 +190,15 @@ impl Board {
             }
             Err(_) => None,
         };
+        let is_ours = counts(&self.written.lock());
+        let heard = learnt.listing.as_ref().ok().filter(|_| is_ours);
+        let sighting = heard.and_then(|it| self.meet(&learnt.server, it, changes.is_some()));
         if let (Ok(listing), Some(_)) = (&learnt.listing, &changes)
             && let Err(err) = store.keep_listing(&learnt.server, &fingerprint, listing)
         {
             tracing::warn!(server = %learnt.server, "{err}; it will be learnt again after a restart");
         }
-        self.write(|written| {
+        let shown = self.write(|written| {
             if !counts(written) {
                 return None;
             }
@@ -138,13 +208,65 @@ impl Board {
                 Ok(listing) => {
                     written.faults.remove(&learnt.server);
                     if changes.is_some() {
+                        let is_shown =
+                            self.is_shown(written, (&learnt.server, &listing), sighting.as_deref());
                         written.listings.insert(Arc::clone(&learnt.server), listing);
+                        let seen = sighting.map(|it| (Arc::clone(&learnt.server), it));
+                        written.sightings.extend(seen);
+                        return changes.filter(|_| is_shown);
                     }
                 }
             }
             changes
-        })
+        });
+        // Whoever waits until it is written down may go on.
+        let _ = learnt.written.send(());
+        shown
     }
+
+    /// Whether anybody is shown something else now. A server may change what waits for a person as often as it likes.
+    fn is_shown(
+        &self,
+        written: &Written,
+        (server, listing): (&Arc<str>, &Listing),
+        sighting: Option<&Sighting>,
+    ) -> bool {
+        let (Some(old), Some(seen)) = (written.listings.get(server), written.sightings.get(server)) else {
+            return true;
+        };
+        let (waited, waits) = match sighting {
+            Some(sighting) => (self.pins.withheld(server, seen), self.pins.withheld(server, sighting)),
+            None => return true,
+        };
+        let is_beside =
+            Listing { tools: old.tools.clone(), ..listing.clone() }.changes_since(Some(old)).is_some();
+        let names =
+            |tools: &[WithheldTool]| tools.iter().map(|it| (it.id.clone(), it.why)).collect::<Vec<_>>();
+        is_beside || names(&waited) != names(&waits) || shown(old, &waited) != shown(listing, &waits)
+    }
+
+    /// Compares what a server lists with what was approved; `None` where there is nothing to compare.
+    fn meet(&self, server: &Arc<str>, listing: &Listing, is_changed: bool) -> Option<Arc<Sighting>> {
+        let (terms, rules) = {
+            let written = self.written.lock();
+            (written.terms.get(server).cloned()?, written.audit.clone())
+        };
+        if !is_changed {
+            let notices: Vec<Notice> = self.pins.heard_of(server, listing, &terms).into_iter().collect();
+            self.note(&rules, server, &notices);
+            return None;
+        }
+        let (sighting, notices) = self.pins.meet(server, listing, &terms);
+        self.note(&rules, server, &notices);
+        Some(sighting)
+    }
+}
+
+/// Returns the tools of a listing without those that wait.
+fn shown<'l>(listing: &'l Listing, waiting: &[WithheldTool]) -> Vec<&'l str> {
+    let places: HashSet<usize> = waiting.iter().flat_map(|it| it.at.iter().copied()).collect();
+    let kept = listing.tools.iter().enumerate().filter(|(at, _)| !places.contains(at));
+    kept.map(|(_, definition)| definition.get()).collect()
 }
 
 /// Writes down what servers tell, until no server is left that could.

@@ -12,12 +12,14 @@ use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 use toolyard_telemetry::SpanKind;
 
 use super::Hub;
+use super::results::{failed_call, is_error, wants_input};
+use crate::access::{Access, Grant};
 use crate::audit::{Fate, Underway};
 use crate::caller::{Asking, Caller, Era};
 use crate::config::{Stance, Transport};
-use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
-use crate::policy::{Ended, Refusal, Ruling};
+use crate::policy::{ClientTurn, Ended, Refusal, Ruling};
 use crate::routing::Outcome;
 use crate::skills;
 use crate::upstream::{Failure, Repeat, Upstream};
@@ -71,8 +73,24 @@ impl Hub {
             Some(Err(_)) => Hazard {
                 effect: Effect::Destroy,
                 sign: Some("its arguments are nested too deep to be read".to_owned()),
+                proof: None,
             },
         };
+        // Who writes the server's own hidden spelling says the same as who writes what is shown.
+        match arguments.and_then(|given| tool.plain_arguments(given)) {
+            Some(Ok(plain)) => {
+                let plain = serde_json::from_str(plain.get()).unwrap_or_default();
+                let seen = hazard::assess(tool, known, &plain);
+                let is_worse = hazard.effect == Effect::Read || seen.effect == Effect::Destroy;
+                if is_worse && seen.effect != hazard.effect {
+                    hazard = seen;
+                }
+            }
+            Some(Err(err)) => {
+                hazard = Hazard { effect: Effect::Destroy, sign: Some(err.to_string()), proof: None };
+            }
+            None => {}
+        }
         if hazard.effect == Effect::Write && intent.is_some_and(|intent| rank::removes(tool, intent)) {
             hazard.effect = Effect::Destroy;
         }
@@ -94,15 +112,20 @@ impl Hub {
         };
         let ruling = self.judge(snapshot, tool, params.get("arguments"), None);
         if ruling.stance == Stance::Ask
-            && params.repeated_key().is_none()
-            && !take_confirmation(self.confirmation(tool), &mut params)
+            && refusal(tool, &ruling, caller).is_none()
+            && params.ambiguity().is_none()
         {
-            self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller).end(Fate::Unconfirmed);
-            return Ok(failed_call(&format!(
-                "{} Nothing was done. If it is meant, call it again with the same arguments and `{}`: true.",
-                ruling.reason(tool),
-                self.confirmation(tool)
-            )));
+            let is_confirmed = take_confirmation(self.confirmation(tool), &mut params);
+            let void = self.void_answer(&caller.principal, tool).filter(|_| is_confirmed);
+            if !is_confirmed || void.is_some() {
+                self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller).end(Fate::Unconfirmed);
+                self.ask_about(&caller.principal, tool);
+                return Ok(failed_call(&format!(
+                    "{} Nothing was done. If it is meant, call it again with the same arguments and `{}`: true.",
+                    void.unwrap_or_else(|| ruling.reason(tool)),
+                    self.confirmation(tool)
+                )));
+            }
         }
         self.answered(snapshot, (tool, &ruling), params, caller).await
     }
@@ -129,8 +152,10 @@ impl Hub {
         match self.carry_out(snapshot, (tool, ruling), params, caller).await {
             Ok(result) => Ok(result),
             Err(Trouble::Denied(error) | Trouble::Refused(error)) => Err(error),
-            Err(Trouble::Held(why)) => Ok(failed_call(&self.with_others(snapshot, tool, &why))),
-            Err(Trouble::Failed(failure)) => Ok(failed_call(&self.with_advice(snapshot, tool, &failure))),
+            Err(Trouble::Held(why)) => Ok(failed_call(&self.with_others(snapshot, tool, &why, caller))),
+            Err(Trouble::Failed(failure)) => {
+                Ok(failed_call(&self.with_advice(snapshot, tool, &failure, caller)))
+            }
         }
     }
 
@@ -146,14 +171,21 @@ impl Hub {
         self.carry_out(snapshot, (tool, &ruling), params, caller).await
     }
 
+    /// Returns who may come in over HTTP.
+    pub fn access(&self) -> &Arc<Access> {
+        &self.access
+    }
+
+    /// Whether clients may see a tool that does no more than `effect`, as far as is known before its arguments are.
+    pub(crate) fn permits_up_to(&self, effect: Effect, snapshot: &Snapshot, tool: &Tool) -> bool {
+        (effect == Effect::Destroy || self.known_effect(snapshot, tool) <= effect)
+            && self.permits(snapshot, tool)
+    }
+
     /// Returns what a tool does to the world before its arguments are known. A built-in tool that takes a confirmation
     /// asks for it where an action needs one, so its arguments decide.
     pub(super) fn known_effect(&self, snapshot: &Snapshot, tool: &Tool) -> Effect {
-        let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
-        match known {
-            Effect::Destroy if has_confirm(tool) && self.is_builtin(&tool.server) => Effect::Write,
-            Effect::Read | Effect::Write | Effect::Destroy => known,
-        }
+        effect_before_arguments(snapshot, tool, || self.is_builtin(&tool.server))
     }
 
     /// Returns the argument by which a call of a tool is confirmed. It is none of the tool's own, because what that
@@ -180,10 +212,14 @@ impl Hub {
             params.set("arguments", raw(&arguments));
         }
         let underway = self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller);
-        let outcome = match (ruling.refusal(tool), params.repeated_key()) {
+        let refused = refusal(tool, ruling, caller).or_else(|| {
+            let why = self.quarantined(snapshot, tool)?;
+            Some(Refusal::Quarantined { tool: tool.id.as_str().to_owned(), why })
+        });
+        let outcome = match (refused, params.ambiguity()) {
             (Some(refusal), _) => Err(Stop::Denied(refusal)),
-            (None, Some(key)) => {
-                let error = ErrorObject::invalid_params(said_twice(&key));
+            (None, Some(ambiguity)) => {
+                let error = ErrorObject::invalid_params(ambiguity.to_string());
                 Err(Stop::Failed(Failure::Refused(error)))
             }
             (None, None) => self.send(snapshot, tool, params, caller).await,
@@ -219,22 +255,34 @@ impl Hub {
             let called = self.call_template(&template, &params, caller).await;
             return called.map_err(|error| Stop::Failed(Failure::Refused(error)));
         }
+        self.quotas.count(&caller.grant, Instant::now()).map_err(Stop::Held)?;
         let upstream = self
             .upstream(&tool.server)
             .ok_or_else(|| Stop::Failed(Failure::Refused(self.unknown_tool(snapshot, id))))?;
         params.set("name", raw(&tool.name));
+        own_names(tool, &mut params).map_err(|error| Stop::Failed(Failure::Refused(error)))?;
         let repeat = if tool.effect == Effect::Read { Repeat::Safe } else { Repeat::Unsafe };
         let limits = &upstream.config.limits;
-        let passage =
-            self.gate.pass(&tool.server, limits.concurrency, limits.call).await.map_err(Stop::Held)?;
+        let _turn = self.quotas.turn(&caller.grant, limits.call).await.map_err(Stop::Held)?;
+        let passage = self.gate.pass(&tool.server, &caller.client(), limits.concurrency, limits.call).await;
+        let passage = passage.map_err(Stop::Held)?;
         let start = Instant::now();
+        // A server that starts only now may list another tool than the one that was chosen.
+        let started = if upstream.is_running() { Ok(()) } else { upstream.link().await.map(drop) };
+        if let Some(refusal) = self.changed_since(snapshot, tool).filter(|_| started.is_ok()) {
+            passage.settle(Ended::Answered);
+            return Err(Stop::Denied(refusal));
+        }
         let mut span = self.begin_span(&format!("tools/call {id}"), SpanKind::Client, &mut params);
         if let Some(span) = &mut span {
             span.set("mcp.method.name", "tools/call".into());
             span.set("gen_ai.tool.name", id.into());
             span.set("server.address", (&*tool.server).into());
         }
-        let outcome = forward(&upstream, "tools/call", params, caller, repeat).await;
+        let outcome = match started {
+            Ok(()) => forward(&upstream, "tools/call", params, caller, repeat).await,
+            Err(failure) => Err(failure),
+        };
         self.end_span(span, failure_of(&outcome));
         passage.settle(match &outcome {
             Err(failure) if is_absence(failure) => Ended::Failed,
@@ -247,7 +295,10 @@ impl Hub {
             };
             self.memory.measures.note(id, start.elapsed(), how);
         }
-        outcome.map_err(Stop::Failed)
+        match outcome {
+            Ok(result) => Ok(self.screen_result(result).await),
+            Err(failure) => Err(Stop::Failed(failure)),
+        }
     }
 
     /// Says whether a call may pass to a server as it is, and begins to write it down. Nothing is asked:
@@ -260,7 +311,10 @@ impl Hub {
     ) -> Result<Underway<'_>, ErrorObject> {
         let (name, snapshot) = (params.text("name").unwrap_or_default(), self.snapshot());
         let id = ToolId::new(server, &name);
+        // A server may not care for the case of letters, so what is said of a tool counts for all its spellings.
+        let like = |tool: &&Tool| tool.name.to_lowercase() == name.to_lowercase();
         let tool = snapshot.catalog.find(server, &name);
+        let tool = tool.or_else(|| snapshot.catalog.of_server(server).iter().find(like));
         let (stance, rule, effect) = match tool {
             Some(tool) => {
                 let Ruling { stance, rule, hazard } =
@@ -279,10 +333,27 @@ impl Hub {
         };
         let underway = self.noted(id.as_str(), effect, params, caller);
         let known = tool.and_then(|tool| snapshot.facts(tool)).and_then(|facts| facts.note?.rate_limit);
-        let limit = self.policy().limit(id.as_str(), known);
-        let refusal = match rule.filter(|_| stance == Stance::Deny) {
-            Some(rule) => Some((Refusal::Forbidden { tool: id.as_str().to_owned(), rule }, Fate::Denied)),
-            None => self.gate.count(id.as_str(), limit, Instant::now()).err().map(|it| (it, Fate::HeldBack)),
+        let counted = tool.map_or(id.as_str(), |tool| tool.id.as_str());
+        let limit = self.policy().limit(counted, known);
+        let forbidden = match (caller.grant.refusal(id.as_str(), server, effect), rule) {
+            (Some(beyond), _) => Some(beyond.into()),
+            (None, Some(rule)) if stance == Stance::Deny => {
+                Some(Refusal::Forbidden { tool: id.as_str().to_owned(), rule })
+            }
+            (None, _) => {
+                let withheld = snapshot.withheld(id.as_str()).map(|it| Refusal::Withheld(it.sentence()));
+                withheld.or_else(|| {
+                    let why = self.quarantined(&snapshot, tool?)?;
+                    Some(Refusal::Quarantined { tool: id.as_str().to_owned(), why })
+                })
+            }
+        };
+        let now = Instant::now();
+        let count =
+            || self.gate.count(counted, limit, now).and_then(|()| self.quotas.count(&caller.grant, now));
+        let refusal = match forbidden {
+            Some(refusal) => Some((refusal, Fate::Denied)),
+            None => count().err().map(|it| (it, Fate::HeldBack)),
         };
         match refusal {
             Some((refusal, fate)) => {
@@ -291,6 +362,13 @@ impl Hub {
             }
             None => Ok(underway),
         }
+    }
+
+    /// Waits until a client may make one more call at the same time of a server that is passed through.
+    pub(crate) async fn client_turn(&self, server: &str, caller: &Caller) -> Result<ClientTurn, ErrorObject> {
+        let patience = self.upstream(server).map_or(Duration::ZERO, |it| it.config.limits.call);
+        let turn = self.quotas.turn(&caller.grant, patience).await;
+        turn.map_err(|refusal| ErrorObject::invalid_params(refusal.to_string()))
     }
 
     /// Begins to write a call down.
@@ -304,8 +382,8 @@ impl Hub {
         self.audit.begin(&self.config().audit, (tool, effect), params.get("arguments"), caller)
     }
 
-    fn with_others(&self, snapshot: &Snapshot, tool: &Tool, why: &str) -> String {
-        let others = self.similar(snapshot, tool);
+    fn with_others(&self, snapshot: &Snapshot, tool: &Tool, why: &str, caller: &Caller) -> String {
+        let others = self.similar(snapshot, tool, &caller.grant);
         let others: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
         if others.is_empty() {
             why.to_owned()
@@ -314,7 +392,7 @@ impl Hub {
         }
     }
 
-    fn with_advice(&self, snapshot: &Snapshot, tool: &Tool, failure: &Failure) -> String {
+    fn with_advice(&self, snapshot: &Snapshot, tool: &Tool, failure: &Failure, caller: &Caller) -> String {
         match failure {
             Failure::Closed { .. } if tool.effect != Effect::Read => {
                 format!(
@@ -323,7 +401,7 @@ impl Hub {
             }
             Failure::Closed { .. } | Failure::NotStarted { .. } | Failure::LoginNeeded(_) => {
                 let (plain, advised) =
-                    (failure.to_string(), self.with_others(snapshot, tool, &failure.to_string()));
+                    (failure.to_string(), self.with_others(snapshot, tool, &failure.to_string(), caller));
                 if plain == advised {
                     format!("{plain}. `toolyard doctor {}` tells more", tool.server)
                 } else {
@@ -338,24 +416,40 @@ impl Hub {
         }
     }
 
-    /// Returns tools of other servers that do what this one does, as far as its text tells.
-    pub(crate) fn similar<'s>(&self, snapshot: &'s Snapshot, tool: &Tool) -> Vec<&'s Tool> {
+    /// Returns tools of other servers that do what this one does, as far as its text tells and the caller may use them.
+    pub(crate) fn similar<'s>(&self, snapshot: &'s Snapshot, tool: &Tool, grant: &Grant) -> Vec<&'s Tool> {
+        let (may, owns) = (grant.permissions.effect, |other: &Tool| grant.shows(&other.server));
         if !snapshot.is_indexed() {
             // Who never searches does not wait for an index because a server is down.
             let others = snapshot.catalog.tools().iter().filter(|other| other.server != tool.server);
-            let alike = others.filter(|other| other.name == tool.name && self.permits(snapshot, other));
+            let alike = others.filter(|other| {
+                other.name == tool.name && owns(other) && self.permits_up_to(may, snapshot, other)
+            });
             return alike.take(OTHERS).collect();
         }
         let query = format!("{} {}", tool.name, tool.description.chars().take(200).collect::<String>());
         let tools = snapshot.catalog.tools();
         let others = self.find_by_words(snapshot, &query, 10).into_iter().map(|(at, _)| &tools[at]);
-        others.filter(|other| other.server != tool.server).take(OTHERS).collect()
+        let others = others.filter(|other| other.server != tool.server && owns(other));
+        others.filter(|other| self.permits_up_to(may, snapshot, other)).take(OTHERS).collect()
     }
 
     /// Marks something that counts once as used; `false` when it was before. Hubs on the same store agree.
     pub(crate) fn spend(&self, number: u64, lifetime: Duration) -> bool {
         let is_new = self.memory.spent.note(number, Instant::now(), lifetime);
         is_new && self.store.spend(number, lifetime).unwrap_or(true)
+    }
+
+    /// Remembers that a session has ended, for as long as its id would open it again.
+    pub(crate) fn end_session(&self, number: u64, lifetime: Duration) {
+        if let Err(err) = self.store.spend(number, lifetime) {
+            tracing::warn!("{err}; a session that ended is forgotten when the hub restarts");
+        }
+    }
+
+    /// Whether a session has ended, here or in another hub on the same store.
+    pub(crate) fn has_ended(&self, session: u64) -> bool {
+        self.store.is_spent(session)
     }
 
     /// Says why the server that a tool belongs to by its name is off, where it is one of those that `shows` shows.
@@ -365,8 +459,12 @@ impl Hub {
         config.off.get(server).map(|off| off.sentence(server))
     }
 
-    /// Says that there is no such tool, and which ones are near; or that its server is off.
+    /// Says that there is no such tool, and which ones are near; or that its server is off, or that it waits for a
+    /// person.
     pub fn unknown_tool(&self, snapshot: &Snapshot, name: &str) -> ErrorObject {
+        if let Some(why) = self.waits(name, |_| true) {
+            return ErrorObject::invalid_params(why);
+        }
         match self.off(name, |_| true) {
             Some(why) => ErrorObject::new(ErrorObject::INTERNAL, why),
             None => self.unknown_among(snapshot, name, |_| true),
@@ -394,6 +492,36 @@ impl Hub {
         let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
         ErrorObject::invalid_params(format!("there is no tool `{shown}`{hint}"))
     }
+}
+
+/// Returns what a tool does to the world before its arguments are known, to somebody who knows whether its server is
+/// built in.
+pub(super) fn effect_before_arguments(
+    snapshot: &Snapshot,
+    tool: &Tool,
+    is_builtin: impl FnOnce() -> bool,
+) -> Effect {
+    let known = snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+    match known {
+        Effect::Destroy if has_confirm(tool) && is_builtin() => Effect::Write,
+        Effect::Read | Effect::Write | Effect::Destroy => known,
+    }
+}
+
+/// Says why a call is refused, when it is: it is beyond what its caller may do, or the configuration forbids it.
+fn refusal(tool: &Tool, ruling: &Ruling, caller: &Caller) -> Option<Refusal> {
+    let beyond = caller.grant.refusal(tool.id.as_str(), &tool.server, ruling.hazard.effect);
+    beyond.map(Refusal::from).or_else(|| ruling.refusal(tool))
+}
+
+/// Puts the server's own names in the place of those that are shown without their hidden characters.
+pub(crate) fn own_names(tool: &Tool, params: &mut Fields) -> Result<(), ErrorObject> {
+    if let (Some(_), Some(arguments)) = (&tool.own, params.get("arguments")) {
+        let own = tool.own_arguments(arguments);
+        let own = own.map_err(|err| ErrorObject::invalid_params(err.to_string()))?.into_owned();
+        params.set("arguments", own);
+    }
+    Ok(())
 }
 
 /// Says why a call failed, for a trace; what a tool said itself stays out of it.
@@ -462,40 +590,4 @@ pub(crate) async fn forward(
     }
     let what = format!("it asked more than {ROUNDS} times within one `{method}`");
     Err(Failure::Senseless { server: Arc::clone(&upstream.name), what })
-}
-
-/// Whether a result asks for input instead of answering.
-pub(crate) fn wants_input(result: &RawValue) -> bool {
-    // The text is searched first because results may be large and questions are rare.
-    result.get().contains("\"input_required\"")
-        && Fields::parse(Some(result))
-            .is_ok_and(|fields| fields.text("resultType").as_deref() == Some("input_required"))
-}
-
-/// Makes the result of a call that the hub could not make, for a model to act on.
-pub(crate) fn failed_call(message: &str) -> Box<RawValue> {
-    raw(&serde_json::json!({ "content": [{ "type": "text", "text": message }], "isError": true }))
-}
-
-/// Whether a tool says of its own result that it failed.
-pub(crate) fn is_error(result: &RawValue) -> bool {
-    // The text is searched first because results may be large and failures are rare.
-    result.get().contains("\"isError\"")
-        && Fields::parse(Some(result)).is_ok_and(|fields| fields.read("isError") == Some(true))
-}
-
-/// Returns the text of a result.
-pub(crate) fn text_of(result: &RawValue) -> String {
-    let blocks: Vec<Box<RawValue>> =
-        Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
-    texts(&blocks).join("\n")
-}
-
-/// Returns the texts among the blocks of a result.
-pub(crate) fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
-    let text = |block: &RawValue| {
-        let block = Fields::parse(Some(block)).ok()?;
-        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
-    };
-    blocks.iter().filter_map(|block| text(block)).collect()
 }

@@ -10,10 +10,11 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolyard_core::catalog::consolidate::{Consolidated, Consolidation, OriginalCall, Resolved, consolidate};
-use toolyard_core::tool::{Tool, ToolId};
+use toolyard_core::hazard::rounded;
+use toolyard_core::tool::{Effect, Tool, ToolId};
 
 use super::Hub;
-use super::call::failed_call;
+use super::results::failed_call;
 use crate::caller::Caller;
 use crate::config::Stance;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
@@ -23,8 +24,8 @@ use crate::live::Snapshot;
 #[derive(Debug, Default)]
 pub struct ConsolidatedTools(BTreeMap<Arc<str>, Consolidation>);
 
-/// Those of the newest catalog, with what they were made from.
-pub(super) type Remembered = Mutex<Option<((u64, u64), Arc<ConsolidatedTools>)>>;
+/// Those of the newest catalog, with what they were made from, by the most that they may do.
+pub(super) type Remembered = Mutex<BTreeMap<Effect, ((u64, u64), Arc<ConsolidatedTools>)>>;
 
 impl ConsolidatedTools {
     /// Returns the consolidated tool that clients call `id`, and its server.
@@ -62,8 +63,13 @@ impl Hub {
     /// Returns the consolidated tools of the servers whose settings ask for them. Tools that may not be called are not
     /// part of any.
     pub fn consolidated(&self, snapshot: &Snapshot) -> Arc<ConsolidatedTools> {
+        self.consolidated_up_to(Effect::Destroy, snapshot)
+    }
+
+    /// Returns them as somebody sees them whose calls may do this at most.
+    pub(crate) fn consolidated_up_to(&self, effect: Effect, snapshot: &Snapshot) -> Arc<ConsolidatedTools> {
         let key = (snapshot.number, self.settings.read().number);
-        if let Some((known, made)) = &*self.consolidations.lock()
+        if let Some((known, made)) = self.consolidations.lock().get(&effect)
             && *known == key
         {
             return Arc::clone(made);
@@ -73,7 +79,8 @@ impl Hub {
         for (name, server) in &config.servers {
             let Some(declared) = &server.consolidate else { continue };
             let tools = snapshot.catalog.of_server(name).iter();
-            let tools: Vec<Tool> = tools.filter(|tool| self.permits(snapshot, tool)).cloned().collect();
+            let tools: Vec<Tool> =
+                tools.filter(|tool| self.permits_up_to(effect, snapshot, tool)).cloned().collect();
             let made = consolidate(name, &tools, declared);
             for problem in &made.problems {
                 tracing::warn!("{problem}");
@@ -81,7 +88,7 @@ impl Hub {
             all.insert(Arc::from(name.as_str()), made);
         }
         let made = Arc::new(ConsolidatedTools(all));
-        *self.consolidations.lock() = Some((key, Arc::clone(&made)));
+        self.consolidations.lock().insert(effect, (key, Arc::clone(&made)));
         made
     }
 
@@ -93,7 +100,7 @@ impl Hub {
         mut params: Fields,
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, ErrorObject> {
-        let consolidated = self.consolidated(snapshot);
+        let consolidated = self.consolidated_up_to(caller.grant.permissions.effect, snapshot);
         let Some(found) = consolidated.get(name) else { return Err(self.unknown_tool(snapshot, name)) };
         match self.unfold(snapshot, found, params.get("arguments")) {
             Ok(Unfolded::One { tool, arguments }) => {
@@ -149,6 +156,9 @@ impl Hub {
         (server, tool): (&Arc<str>, &Consolidated),
         arguments: Option<&RawValue>,
     ) -> Result<Unfolded, Box<RawValue>> {
+        if let Some(ambiguity) = arguments.and_then(|given| rounded(given.get())) {
+            return Err(failed_call(&format!("{ambiguity}. Nothing was done.")));
+        }
         let given: Map<String, Value> = match arguments.map(|given| serde_json::from_str(given.get())) {
             None => Map::new(),
             Some(Ok(given)) => given,

@@ -68,7 +68,7 @@ impl Hub {
         };
         let is_shown =
             |server: &str| wanted.servers.is_empty() || wanted.servers.iter().any(|it| it == server);
-        let shows = |tool: &Tool| is_shown(&tool.server) && self.permits(snapshot, tool);
+        let shows = |tool: &Tool| is_shown(&tool.server) && self.permits_up_to(wanted.effect, snapshot, tool);
         let confirms = |tool: &Tool, arguments: &Map<String, Value>, intent: &Intent| {
             self.judge(snapshot, tool, Some(&raw(arguments)), Some(intent)).stance == Stance::Ask
         };

@@ -1,5 +1,6 @@
 //! Drives runs: makes the calls that a run decides on, and writes down everything before and after.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +18,15 @@ use toolyard_core::run::{
 };
 use toolyard_core::tool::{Effect, Tool, ToolId};
 
-use super::call::{is_error, wants_input};
 use super::migrate::migrated_call;
+use super::results::{is_error, wants_input};
 use super::{Hub, Trouble};
+use crate::access::Grant;
 use crate::caller::Caller;
 use crate::config::Stance;
-use crate::journal::{self, Journal, Kept, Lease, now_ms};
+use crate::journal::{self, Beginning, Journal, Kept, Lease, now_ms};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::pins::Pin;
 use crate::seal::digest;
 use crate::store::fingerprint;
 use crate::upstream::{Failure, Sent, State};
@@ -49,6 +52,8 @@ pub struct Execution {
     /// Names the run.
     pub id: String,
     run: Run,
+    /// The tools of its plan as they were when it was begun.
+    pins: BTreeMap<String, Pin>,
     journal: Arc<Journal>,
     stop: watch::Sender<Option<Leaving>>,
     _lease: Lease,
@@ -105,16 +110,23 @@ impl Hub {
 
     /// Writes a plan down as a run that has not begun.
     pub async fn begin(&self, plan: Plan) -> Result<Execution, journal::Error> {
+        self.begin_for(plan, &Caller::nobody()).await
+    }
+
+    /// Does the same for a caller. What is left of the run after a crash is done with no more rights than theirs.
+    pub(crate) async fn begin_for(&self, plan: Plan, caller: &Caller) -> Result<Execution, journal::Error> {
         self.reach(plan.steps().iter().map(|step| &step.tool)).await;
         let plan = self.judged(plan);
-        let (journal, servers) = (Arc::clone(&self.journal), self.servers_of(&plan));
+        let journal = Arc::clone(&self.journal);
+        let grant = Some(&*caller.grant).filter(|it| it.name().is_some()).cloned();
+        let beginning = Beginning { servers: self.servers_of(&plan), pins: self.pins_of(&plan), grant };
         let run = Run::new(plan, ALLOWANCE);
-        let (id, lease, run) = blocking(move || {
-            let (id, lease) = journal.begin(&run, &servers)?;
-            Ok((id, lease, run))
+        let (id, lease, run, pins) = blocking(move || {
+            let (id, lease) = journal.begin(&run, &beginning)?;
+            Ok((id, lease, run, beginning.pins))
         })
         .await?;
-        Ok(self.execution(id, run, lease))
+        Ok(self.execution(id, (run, pins), lease))
     }
 
     /// Takes up a run that another process left.
@@ -129,10 +141,10 @@ impl Hub {
         })
         .await
         .expect("reading does not panic")?;
-        let Kept { id, mut run, .. } = record;
+        let Kept { id, mut run, pins, .. } = record;
         run.recover();
         self.reach(run.plan().steps().iter().map(|step| &step.tool)).await;
-        let execution = self.execution(id, run, lease);
+        let execution = self.execution(id, (run, pins), lease);
         execution.write_down().await?;
         Ok(execution)
     }
@@ -147,10 +159,20 @@ impl Hub {
         };
         let ours = left.into_iter().filter(|it| it.run.asked().is_none());
         for record in ours.filter(|it| it.servers == self.servers_of(it.run.plan())) {
+            let grant =
+                record.grant.as_ref().map_or_else(|| Some(Grant::owner()), |it| self.access.renewed(it));
+            let Some(grant) = grant else {
+                tracing::warn!(
+                    "the workflow `{}` was begun by a client that is gone: `toolyard runs resume {}` goes on with it",
+                    record.name,
+                    record.id
+                );
+                continue;
+            };
             match self.take_up(&record.id).await {
                 Ok(mut execution) => {
                     tracing::info!("the workflow `{}` ({}) is resumed", record.name, record.id);
-                    let nobody = Arc::new(Caller::nobody());
+                    let nobody = Arc::new(Caller::nobody().granted(grant));
                     match execution.drive(self, &nobody, &mut |_| {}).await {
                         Ok(Pause::Over(report)) => tracing::info!("{}", report.words()),
                         Ok(Pause::Asked(_)) => tracing::warn!(
@@ -186,9 +208,9 @@ impl Hub {
         Plan::new(plan.name(), steps).unwrap_or(plan)
     }
 
-    fn execution(&self, id: String, run: Run, lease: Lease) -> Execution {
+    fn execution(&self, id: String, (run, pins): (Run, BTreeMap<String, Pin>), lease: Lease) -> Execution {
         let stop = watch::Sender::new(None);
-        Execution { id, run, journal: Arc::clone(&self.journal), stop, _lease: lease }
+        Execution { id, run, pins, journal: Arc::clone(&self.journal), stop, _lease: lease }
     }
 
     /// Starts the servers of these tools that were never reached, so that their tools are known.
@@ -201,6 +223,15 @@ impl Hub {
         if self.upstreams().iter().any(|upstream| owns(&upstream.name)) {
             self.learn(|it| it.state() == State::Configured && owns(&it.name), |_| {}).await;
         }
+    }
+
+    /// Returns the tools that a plan uses as they are now; what a person agrees to is a plan on these.
+    fn pins_of(&self, plan: &Plan) -> BTreeMap<String, Pin> {
+        let snapshot = self.snapshot();
+        let undo = plan.steps().iter().filter_map(|step| Some(&step.undo.as_ref()?.tool));
+        let used = plan.steps().iter().map(|step| &step.tool).chain(undo);
+        let tools = used.filter_map(|tool| snapshot.catalog.get(tool.as_str()));
+        tools.map(|tool| (tool.id.as_str().to_owned(), Pin::of(&tool.definition))).collect()
     }
 
     /// Names the servers that a plan uses as they are configured now.
@@ -224,7 +255,7 @@ impl Hub {
         &self,
         call: &Call,
         late: &[String],
-        caller: &Arc<Caller>,
+        (caller, pins): (&Arc<Caller>, &BTreeMap<String, Pin>),
     ) -> (Outcome, Option<Box<RawValue>>) {
         let snapshot = self.snapshot();
         let turned = migrated_call(&snapshot, call, late);
@@ -234,9 +265,20 @@ impl Hub {
             Some(Err(why)) => return (Outcome::Refused(why.clone()), None),
         };
         let Some(tool) = snapshot.catalog.get(call.tool.as_str()) else {
-            let unknown = self.unknown_tool(&snapshot, call.tool.as_str()).message;
+            let sees = |tool: &Tool| caller.grant.shows(&tool.server);
+            let unknown = match self.off(call.tool.as_str(), |server| caller.grant.shows(server)) {
+                Some(why) => why,
+                None => self.unknown_among(&snapshot, call.tool.as_str(), sees).message,
+            };
             return (Outcome::Refused(unknown), None);
         };
+        if pins.get(tool.id.as_str()).is_some_and(|pin| *pin != Pin::of(&tool.definition)) {
+            let why = format!(
+                "the definition of `{}` changed since this run was begun; look at it, and begin a new run",
+                tool.id
+            );
+            return (Outcome::Refused(why), None);
+        }
         if let Some(unfit) = unfit(tool, call, late) {
             return (Outcome::Refused(unfit), None);
         }
@@ -384,9 +426,9 @@ impl Execution {
                     }
                     for call in calls {
                         tell(Moment::Sent(&call));
-                        let late = late(self.run.plan(), &call);
+                        let (late, pins) = (late(self.run.plan(), &call), self.pins.clone());
                         in_flight.push(Box::pin(async move {
-                            let (outcome, answer) = hub.outcome(&call, &late, caller).await;
+                            let (outcome, answer) = hub.outcome(&call, &late, (caller, &pins)).await;
                             (call.id, outcome, answer)
                         }));
                     }

@@ -13,7 +13,7 @@ use toolyard_telemetry::{Gauges, Metrics};
 use super::Hub;
 use crate::audit::shape_of;
 use crate::clock::now_ms;
-use crate::routing::LastRoute;
+use crate::routing::{LOCAL, LastRoute};
 use crate::upstream::Upstream;
 
 /// What somebody says about a decision.
@@ -164,7 +164,9 @@ fn keep(history: &History, said: Correction, metrics: &Metrics) -> Result<Option
     let found = match &route {
         Some(id) => {
             history.flush();
-            Some(history.route(id)?.ok_or_else(|| NotLearnt::NoRoute(id.clone()))?)
+            // Only the person whose hub it is speaks about what others asked.
+            let found = history.route(id)?.filter(|it| who == LOCAL || it.who == who);
+            Some(found.ok_or_else(|| NotLearnt::NoRoute(id.clone()))?)
         }
         None => None,
     };

@@ -12,7 +12,7 @@ use toolyard_core::run::Call;
 use toolyard_core::tool::{BadToolId, ToolId, clean};
 
 use super::call::CONFIRMATIONS;
-use crate::jsonrpc::{Fields, raw, said_twice};
+use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 
 /// Where a result says that it was asked for by an old name.
@@ -93,8 +93,8 @@ pub fn migrate(
     let given = Fields::parse(arguments).map_err(|_| {
         format!("`{name}` needs `arguments` as an object. Call {} instead.", alias.usage(tool))
     })?;
-    if let Some(key) = given.repeated_key() {
-        return Err(said_twice(&key));
+    if let Some(ambiguity) = given.ambiguity() {
+        return Err(ambiguity.to_string());
     }
     let given = given.iter().map(|(name, value)| (name.to_owned(), Given(value.to_owned())));
     let mapped = alias

@@ -11,17 +11,20 @@ use toolyard_core::rank::{
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
-use toolyard_core::tool::Tool;
+use toolyard_core::tool::{Effect, Tool};
 use toolyard_encoder::Embedding;
 
 use super::Hub;
+use super::call::effect_before_arguments;
+use super::screening::quarantined;
 use crate::clock::now_ms;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Transport};
 use crate::learnt::Known;
 use crate::live::Snapshot;
 use crate::meaning::{Published, Readiness, Sensed};
 use crate::policy::Policy;
 use crate::routing::{Findings, Key, LOCAL, Measured, Provisional, Tally, Wanted, World, freshness};
+use crate::screening::Screenings;
 use crate::store::MeaningStatus;
 use crate::upstream::State;
 
@@ -37,6 +40,7 @@ const LIKELY: usize = 32;
 struct Scene {
     config: Arc<Config>,
     policy: Arc<Policy>,
+    screenings: Arc<Screenings>,
     settings: u64,
     failed: Vec<Arc<str>>,
     /// What is known of the tools' meanings.
@@ -60,12 +64,24 @@ impl Scene {
         let is_shown = key.servers.is_empty() || key.servers.iter().any(|server| **server == *tool.server);
         let tier = super::toolset::written_tier(&self.config, id).unwrap_or(USUAL);
         let effect = || snapshot.facts(tool).map_or(tool.effect, |facts| facts.effect);
+        let is_held = || quarantined(&self.config, &self.screenings, snapshot, tool).is_some();
         Availability {
-            is_visible: is_shown && self.policy.permits(tool, effect),
+            is_visible: is_shown
+                && self.is_within(snapshot, tool, key.effect)
+                && self.policy.permits(tool, effect)
+                && !is_held(),
             is_up: !self.failed.contains(&tool.server),
             tier,
             recent: freshness(&key.recent, id),
+            since: snapshot.first_seen(&tool.server),
         }
+    }
+
+    /// Whether a tool does no more than this, as far as is known before its arguments are.
+    fn is_within(&self, snapshot: &Snapshot, tool: &Tool, most: Effect) -> bool {
+        let server = || self.config.servers.get(&*tool.server);
+        let is_builtin = || server().is_some_and(|it| matches!(it.transport, Transport::Builtin(_)));
+        most == Effect::Destroy || effect_before_arguments(snapshot, tool, is_builtin) <= most
     }
 
     fn scope<'a>(
@@ -119,6 +135,7 @@ impl Hub {
             preferred_server: wanted.preferred_server.map(str::to_owned),
             person: wanted.person.into(),
             servers: wanted.servers.to_vec(),
+            effect: wanted.effect,
             recent,
             failed: scene.failed.clone(),
             candidates: wanted.candidates.unwrap_or(routing.max_candidates).clamp(1, MOST_CANDIDATES),
@@ -181,6 +198,7 @@ impl Hub {
             preferred_server: wanted.preferred_server.map(str::to_owned),
             person: wanted.person.into(),
             servers: wanted.servers.to_vec(),
+            effect: wanted.effect,
             recent: Vec::new(),
             failed: scene.failed.clone(),
             candidates: wanted.candidates.unwrap_or(config.routing.max_candidates).clamp(1, MOST_CANDIDATES),
@@ -317,6 +335,7 @@ impl Hub {
         Scene {
             config: Arc::clone(&settings.config),
             policy: Arc::clone(&settings.policy),
+            screenings: Arc::clone(&self.screenings),
             settings: settings.number,
             failed: failed.map(|(name, _)| Arc::clone(name)).collect(),
             meant: self.meanings.now(),
@@ -353,6 +372,7 @@ fn search(scene: &Scene, snapshot: &Snapshot, query: &str, limit: usize) -> Key 
         preferred_server: None,
         person: LOCAL.into(),
         servers: Vec::new(),
+        effect: Effect::Destroy,
         recent: Vec::new(),
         failed: Vec::new(),
         candidates: limit,

@@ -12,6 +12,7 @@ use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant
 use toolyard_core::tool::{Effect, Tool};
 
 use super::Hub;
+use crate::access::Within;
 use crate::config::{Activating, Config, Mistake, Stance, Toolset, Transport};
 use crate::jsonrpc::Fields;
 use crate::live::Snapshot;
@@ -82,16 +83,16 @@ impl Hub {
     }
 
     /// Returns the skills for some servers, or for all when none is named: with the tools that may be seen there.
-    pub(crate) fn shown_skills(&self, snapshot: &Snapshot, servers: &[String]) -> (Skills, Vec<Mistake>) {
+    pub(crate) fn shown_skills(&self, snapshot: &Snapshot, within: Within<'_>) -> (Skills, Vec<Mistake>) {
         let config = self.config();
         let (sound, mistakes) = skills::check((*self.skills()).clone(), &snapshot.catalog, &config);
         let is_seen = |tool: &str| match snapshot.catalog.get(tool) {
-            Some(tool) => is_shown(servers, &tool.server) && self.permits(snapshot, tool),
+            Some(tool) => within.shows(&tool.server) && self.permits_up_to(within.effect, snapshot, tool),
             // One of a server that was never reached is taken at its word, as far as its name is permitted.
             None => {
                 let server = skills::owner(tool, &config).map_or(crate::workflows::SERVER, String::as_str);
                 let (stance, _) = self.policy().decide(tool, server, Effect::Read);
-                is_shown(servers, server) && stance != Stance::Deny
+                within.shows(server) && stance != Stance::Deny
             }
         };
         (skills::shown(sound, is_seen), mistakes)
@@ -104,14 +105,24 @@ impl Hub {
         servers: &[String],
         settings: &Toolset,
     ) -> Arc<Supply> {
+        self.supply_within(snapshot, Within::servers(servers), settings).await
+    }
+
+    /// Returns the same for somebody who may not use everything.
+    pub(crate) async fn supply_within(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        within: Within<'_>,
+        settings: &Toolset,
+    ) -> Arc<Supply> {
         snapshot.indexed().await;
         let number = self.settings.read().number;
-        let key = (snapshot.number, number, format!("{servers:?} {settings:?}"));
+        let key = (snapshot.number, number, format!("{within:?} {settings:?}"));
         let known = self.supplies.lock().get(&key).cloned();
         if let Some(known) = known {
             return known;
         }
-        let made = Arc::new(self.make_supply(snapshot, servers, settings));
+        let made = Arc::new(self.make_supply(snapshot, within, settings));
         let mut supplies = self.supplies.lock();
         // What an older catalog or configuration had is not asked for again.
         supplies.retain(|(of, with, _), _| *of >= snapshot.number && *with >= number);
@@ -122,14 +133,15 @@ impl Hub {
         made
     }
 
-    fn make_supply(&self, snapshot: &Snapshot, servers: &[String], settings: &Toolset) -> Supply {
+    fn make_supply(&self, snapshot: &Snapshot, within: Within<'_>, settings: &Toolset) -> Supply {
         let (config, knowledge) = (self.config(), &snapshot.index().knowledge);
         let own = |tool: &Tool| {
             let fits = |(glob, _): &&(String, String)| glob_fits(glob, tool.id.as_str());
             config.domains.iter().find(fits).map(|(_, domain)| domain.clone())
         };
         let domains = domain::infer(&snapshot.catalog, knowledge, own);
-        let is_seen = |tool: &Tool| is_shown(servers, &tool.server) && self.permits(snapshot, tool);
+        let is_seen =
+            |tool: &Tool| within.shows(&tool.server) && self.permits_up_to(within.effect, snapshot, tool);
         let mut registry = Registry::default();
         for (at, tool) in snapshot.catalog.tools().iter().enumerate().filter(|(_, tool)| is_seen(tool)) {
             let facts = knowledge.of(at);
@@ -142,7 +154,7 @@ impl Hub {
             let entry = Registered { name, group: Arc::clone(&tool.server), action: facts.action, tags };
             registry.add_tool(entry, tier(&config, tool));
         }
-        let (skills, mut mistakes) = self.shown_skills(snapshot, servers);
+        let (skills, mut mistakes) = self.shown_skills(snapshot, within);
         mistakes.extend(skills::check_core(&settings.core, &snapshot.catalog, &config));
         for mistake in &mistakes {
             tracing::warn!("{mistake}");
@@ -208,10 +220,6 @@ fn web_group(snapshot: &Snapshot, registry: &Registry) -> Option<Arc<str>> {
     };
     let browser = registry.tools_by_tier(FALLBACK).into_iter().find(is_browser);
     browser.map(|tool| Arc::clone(&tool.group))
-}
-
-fn is_shown(servers: &[String], server: &str) -> bool {
-    servers.is_empty() || servers.iter().any(|shown| shown == server)
 }
 
 /// Returns the tier that a configuration gives a tool.

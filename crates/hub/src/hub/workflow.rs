@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolyard_core::alias::Phase;
 use toolyard_core::catalog::Catalog;
+use toolyard_core::hazard::rounded;
 use toolyard_core::plan::Plan;
 use toolyard_core::run::{Asked, Call, Confirmation, Ending, Report};
 use toolyard_core::tool::{Effect, Tool, ToolId, clean};
@@ -114,13 +115,16 @@ impl Hub {
         caller: &'a Arc<Caller>,
     ) -> BoxFuture<'a, Result<Box<RawValue>, ErrorObject>> {
         Box::pin(async move {
+            if let Some(ambiguity) = params.get("arguments").and_then(|given| rounded(given.get())) {
+                return Err(ErrorObject::invalid_params(ambiguity.to_string()));
+            }
             let values: Map<String, Value> = params.read("arguments").unwrap_or_default();
             let plan = self.plan_of(template, &values).await;
             let plan = plan.map_err(|problems| ErrorObject::invalid_params(problems.join("; ")))?;
             // Whoever calls a workflow that destroys was asked about exactly this call before.
             let is_agreed = plan.effect() == Effect::Destroy && self.judged(plan.clone()) == plan;
             let agreed = is_agreed.then(|| plan.digest());
-            let started = self.begin(plan).await;
+            let started = self.begin_for(plan, caller).await;
             let execution = match started {
                 Ok(execution) => execution,
                 Err(err) => return Ok(failed_call(&format!("{err}; nothing was done"))),

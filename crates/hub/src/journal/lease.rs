@@ -3,14 +3,15 @@
 //! It is a lock of the operating system on a file, so it is free again the moment its holder ends, however
 //! that happens, and no clock decides anything.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::Error;
+use crate::private;
 
 /// The right to drive one run; dropping it gives it back.
 #[derive(Debug)]
@@ -23,11 +24,9 @@ impl Lease {
     pub(super) fn take(folder: &Path, id: &str) -> Result<Option<Self>, Error> {
         let path = folder.join(format!("{id}.lock"));
         let failed = |source: io::Error| Error::File { path: path.clone(), source };
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        private::folder(folder).map_err(failed)?;
         loop {
-            let mut options = OpenOptions::new();
-            options.create(true).truncate(false).write(true).mode(0o600);
-            let file = options.open(&path).map_err(failed)?;
+            let file = private::lockable(&path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),

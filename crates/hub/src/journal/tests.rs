@@ -13,7 +13,7 @@ fn r10_a_run_is_there_after_a_restart_as_it_was_written() {
     let mut run = run();
     let id = {
         let journal = Journal::new(folder.path());
-        let (id, _lease) = journal.begin(&run, "these servers").unwrap();
+        let (id, _lease) = journal.begin(&run, &with("these servers")).unwrap();
         assert!(matches!(run.advance(7), Next::Call(_)));
         journal.write(&id, &run).unwrap();
         id
@@ -31,7 +31,7 @@ fn r10_a_run_is_there_after_a_restart_as_it_was_written() {
 fn r10_one_hub_at_a_time_drives_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (Journal::new(folder.path()), Journal::new(folder.path()));
-    let (id, lease) = one.begin(&run(), "").unwrap();
+    let (id, lease) = one.begin(&run(), &with("")).unwrap();
     assert!(other.lease(&id).unwrap().is_none());
     drop(lease);
     assert!(other.lease(&id).unwrap().is_some());
@@ -43,10 +43,10 @@ fn r10_a_journal_that_cannot_be_written_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a-file");
     std::fs::write(&file, "").unwrap();
-    assert!(matches!(Journal::new(&file).begin(&run(), ""), Err(Error::File { .. })));
+    assert!(matches!(Journal::new(&file).begin(&run(), &with("")), Err(Error::File { .. })));
 
     let journal = Journal::new(folder.path());
-    let (id, _lease) = journal.begin(&run(), "").unwrap();
+    let (id, _lease) = journal.begin(&run(), &with("")).unwrap();
     // A disk that is full looks like this to SQLite.
     journal.with(|connection| connection.execute_batch("PRAGMA max_page_count = 1")).unwrap();
     let mut large = run();
@@ -62,11 +62,15 @@ fn r10_a_journal_that_cannot_be_written_says_so() {
 fn r10_a_wish_to_stop_is_heard_once() {
     let folder = tempfile::tempdir().unwrap();
     let journal = Journal::new(folder.path());
-    let (id, _lease) = journal.begin(&run(), "").unwrap();
+    let (id, _lease) = journal.begin(&run(), &with("")).unwrap();
     assert_eq!(journal.asked_to_stop(&id).unwrap(), None);
     Journal::new(folder.path()).ask_to_stop(&id, Leaving::Nothing).unwrap();
     assert_eq!(journal.asked_to_stop(&id).unwrap(), Some(Leaving::Nothing));
     assert_eq!(journal.asked_to_stop(&id).unwrap(), None);
+}
+
+fn with(servers: &str) -> Beginning {
+    Beginning { servers: servers.to_owned(), ..Beginning::default() }
 }
 
 fn run() -> Run {
@@ -81,4 +85,21 @@ fn run() -> Run {
         result_bytes: 1 << 22,
     };
     Run::new(Plan::new("example", vec![step]).unwrap(), allowance)
+}
+
+#[test]
+fn t27_values_in_the_journal_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let modes = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().flatten();
+        files.map(|it| it.metadata().unwrap().permissions().mode() & 0o077).fold(0, |all, mode| all | mode)
+    };
+    Journal::new(folder.path()).begin(&run(), &with("")).unwrap();
+    assert_eq!(modes(), 0);
+    let wide = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(folder.path().join("workflows.db"), wide).unwrap();
+    let journal = Journal::new(folder.path());
+    journal.begin(&run(), &with("")).unwrap();
+    assert_eq!(modes(), 0);
 }

@@ -97,7 +97,7 @@ async fn resource_metadata(
     challenge: &Challenge,
 ) -> Result<Option<ResourceMetadata>, Error> {
     let places = match &challenge.resource_metadata {
-        Some(place) => vec![fetch.parse(place)?],
+        Some(place) => vec![fetch.parse(place).await?],
         None => resource_places(server),
     };
     for place in &places {
@@ -123,12 +123,12 @@ async fn resource_metadata(
 
 /// Reads the metadata of an authorization server, whose name is one of the spellings.
 async fn issuer(fetch: &Fetch, spellings: &[String]) -> Result<Issuer, Error> {
-    let url = fetch.parse(&spellings[0])?;
+    let url = fetch.parse(&spellings[0]).await?;
     let mut first = None;
     for place in issuer_places(&url) {
         let attempt = match fetch.document(&place).await {
             Ok(Some(body)) => match serde_json::from_value(body) {
-                Ok(told) => accept(fetch, told, spellings),
+                Ok(told) => accept(fetch, told, spellings).await,
                 Err(_) => continue,
             },
             Ok(None) => continue,
@@ -142,7 +142,7 @@ async fn issuer(fetch: &Fetch, spellings: &[String]) -> Result<Issuer, Error> {
     Err(first.unwrap_or_else(|| Error::NoIssuer { issuer: shown(&url) }))
 }
 
-fn accept(fetch: &Fetch, told: ServerMetadata, spellings: &[String]) -> Result<Issuer, Error> {
+async fn accept(fetch: &Fetch, told: ServerMetadata, spellings: &[String]) -> Result<Issuer, Error> {
     if !spellings.contains(&told.issuer) {
         return Err(Error::WrongIssuer {
             expected: printable(&spellings[0]),
@@ -152,10 +152,14 @@ fn accept(fetch: &Fetch, told: ServerMetadata, spellings: &[String]) -> Result<I
     if !told.code_challenge_methods_supported.iter().any(|method| method == "S256") {
         return Err(Error::NoPkce { issuer: printable(&told.issuer) });
     }
+    let registration_endpoint = match &told.registration_endpoint {
+        Some(url) => Some(fetch.parse(url).await?),
+        None => None,
+    };
     Ok(Issuer {
-        authorization_endpoint: fetch.parse(&told.authorization_endpoint)?,
-        token_endpoint: fetch.parse(&told.token_endpoint)?,
-        registration_endpoint: told.registration_endpoint.map(|url| fetch.parse(&url)).transpose()?,
+        authorization_endpoint: fetch.parse(&told.authorization_endpoint).await?,
+        token_endpoint: fetch.parse(&told.token_endpoint).await?,
+        registration_endpoint,
         gives_refresh_on_request: scopes(&told.scopes_supported.join(" "))
             .iter()
             .any(|s| s == "offline_access"),
@@ -274,33 +278,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn metadata_that_lies_or_lacks_pkce_is_refused() {
+    #[tokio::test]
+    async fn metadata_that_lies_or_lacks_pkce_is_refused() {
         let good = json!({
             "issuer": "https://a.example", "authorization_endpoint": "https://a.example/authorize",
             "token_endpoint": "https://a.example/token", "code_challenge_methods_supported": ["S256"],
         });
-        let with = |key: &str, value: serde_json::Value| {
+        let fetch = Fetch::on_behalf_of(&Url::parse("https://mcp.example").unwrap());
+        let mut said = Vec::new();
+        for (key, value) in [
+            ("unknown", json!(1)),
+            ("issuer", json!("https://a.example/")),
+            ("issuer", json!("https://honest.example")),
+            ("code_challenge_methods_supported", json!(["plain"])),
+            ("code_challenge_methods_supported", json!([])),
+            ("authorization_endpoint", json!("javascript:alert(1)")),
+            ("token_endpoint", json!("http://a.example/token")),
+            ("registration_endpoint", json!("http://127.0.0.1/register")),
+            ("token_endpoint", json!("https://192.168.1.1/token")),
+            ("authorization_endpoint", json!("https://[::ffff:0:0]/authorize")),
+        ] {
             let mut told = good.clone();
             told[key] = value;
-            let fetch = Fetch::on_behalf_of(&Url::parse("https://mcp.example").unwrap());
-            match accept(&fetch, serde_json::from_value(told).unwrap(), &["https://a.example".to_owned()]) {
+            let told = serde_json::from_value(told).unwrap();
+            said.push(match accept(&fetch, told, &["https://a.example".to_owned()]).await {
                 Ok(issuer) => format!("ok {}", issuer.id),
                 Err(err) => err.to_string(),
-            }
-        };
+            });
+        }
         insta::assert_snapshot!(
-            [
-                with("unknown", json!(1)),
-                with("issuer", json!("https://a.example/")),
-                with("issuer", json!("https://honest.example")),
-                with("code_challenge_methods_supported", json!(["plain"])),
-                with("code_challenge_methods_supported", json!([])),
-                with("authorization_endpoint", json!("javascript:alert(1)")),
-                with("token_endpoint", json!("http://a.example/token")),
-                with("registration_endpoint", json!("http://127.0.0.1/register")),
-            ]
-            .join("\n"),
+            said.join("\n"),
             @"
             ok https://a.example
             the authorization server calls itself `https://a.example/` where `https://a.example` is expected
@@ -309,7 +316,9 @@ mod tests {
             `https://a.example` does not support PKCE with S256, so a login there would not be safe
             `javascript:alert(1)` is refused: it is not https
             `http://a.example/token` is refused: it is not https
-            `http://127.0.0.1/register` is refused: a remote server may not name an address of this machine
+            `http://127.0.0.1/register` is refused: a server may not name an address that is nearer to this machine than its own
+            `https://192.168.1.1/token` is refused: a server may not name an address that is nearer to this machine than its own
+            `https://[::ffff:0:0]/authorize` is refused: a server may not name an address that is nearer to this machine than its own
             "
         );
     }

@@ -192,6 +192,7 @@ mod tests {
     use url::Url;
 
     use super::{Freshness, Reply, freshness, given};
+    use crate::secrets::Secrets;
 
     #[test]
     fn a_token_is_renewed_from_eighty_percent_of_its_life_on() {
@@ -224,6 +225,7 @@ mod tests {
             (200, json!({"access_token": ["hunter2"], "token_type": "Bearer"})),
             (200, json!("hunter2")),
             (400, json!({"error": "invalid_grant", "error_description": "used \u{1b}[1malready"})),
+            (400, json!({"error": "invalid_grant", "error_description": "hunter2 is spent"})),
             (401, json!({"error": "invalid_client"})),
             (500, json!({"message": "hunter2"})),
         ];
@@ -235,13 +237,15 @@ mod tests {
         Err(NotNow(Unreachable { url: "https://a.example/token", reason: "the reply is not a token" }))
         Err(NotNow(Unreachable { url: "https://a.example/token", reason: "the reply is not a token" }))
         Err(For("invalid_grant: used [1malready"))
+        Err(For("invalid_grant: *** is spent"))
         Err(UnknownClient)
         Err(NotNow(Unreachable { url: "https://a.example/token", reason: "status 500 Internal Server Error" }))
         "#);
     }
 
     fn told(status: u16, body: Value) -> String {
-        let reply = Reply { status: StatusCode::from_u16(status).unwrap(), body: Some(body) };
+        let secrets = Secrets::of(["hunter2".to_owned()]);
+        let reply = Reply { status: StatusCode::from_u16(status).unwrap(), body: Some(body), secrets };
         let said = format!("{:?}", given(reply, &Url::parse("https://a.example/token").unwrap()));
         assert!(!said.contains("hunter2"), "{said}");
         said

@@ -13,6 +13,8 @@ const LONGEST_REST: Duration = Duration::from_secs(300);
 pub(super) struct Breaker {
     failures: u32,
     state: State,
+    /// When it answered last.
+    answered: Option<Instant>,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -48,12 +50,15 @@ impl Breaker {
     }
 
     /// Notes that the server answered, whatever it said.
-    pub(super) fn answered(&mut self) {
-        *self = Self::default();
+    pub(super) fn answered(&mut self, now: Instant) {
+        *self = Self { answered: Some(now), ..Self::default() };
     }
 
-    /// Notes that the server did not answer.
-    pub(super) fn failed(&mut self, now: Instant) {
+    /// Notes that the server did not answer a call. One that answered others meanwhile is there.
+    pub(super) fn failed(&mut self, begun: Instant, now: Instant) {
+        if self.state == State::Closed && self.answered.is_some_and(|answered| answered >= begun) {
+            return;
+        }
         self.failures = self.failures.saturating_add(1);
         let rest = match self.state {
             State::Probing { rest } => (2 * rest).min(LONGEST_REST),
@@ -80,7 +85,7 @@ mod tests {
         let mut breaker = Breaker::default();
         for _ in 0..MOST_FAILURES {
             assert_eq!(breaker.enter(start), Ok(()));
-            breaker.failed(start);
+            breaker.failed(start, start);
         }
         breaker
     }
@@ -93,12 +98,12 @@ mod tests {
         assert_eq!(breaker.enter(at(1)), Err(Rest { failures: 5, wait: Duration::from_secs(4) }));
         assert_eq!(breaker.enter(at(5)), Ok(()), "one call sees whether it is back");
         assert!(breaker.enter(at(5)).is_err(), "and only one");
-        breaker.failed(at(6));
+        breaker.failed(at(6), at(6));
         assert_eq!(breaker.enter(at(7)), Err(Rest { failures: 6, wait: Duration::from_secs(9) }));
         assert_eq!(breaker.enter(at(16)), Ok(()));
-        breaker.answered();
+        breaker.answered(at(16));
         assert_eq!(breaker.enter(at(16)), Ok(()));
-        breaker.failed(at(16));
+        breaker.failed(at(17), at(17));
         assert_eq!(breaker.enter(at(16)), Ok(()), "it begins to count anew");
     }
 
@@ -107,9 +112,9 @@ mod tests {
         let start = Instant::now();
         let mut breaker = Breaker::default();
         for _ in 0..3 * MOST_FAILURES {
-            breaker.failed(start);
-            breaker.failed(start);
-            breaker.answered();
+            breaker.failed(start, start);
+            breaker.failed(start, start);
+            breaker.answered(start);
         }
         assert_eq!(breaker.enter(start), Ok(()));
         let mut breaker = failing(start);
@@ -126,7 +131,7 @@ mod tests {
         for _ in 0..40 {
             now += LONGEST_REST;
             assert_eq!(breaker.enter(now), Ok(()));
-            breaker.failed(now);
+            breaker.failed(now, now);
         }
         assert_eq!(breaker.enter(now).unwrap_err().wait, LONGEST_REST);
     }

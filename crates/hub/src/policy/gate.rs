@@ -5,18 +5,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Refusal;
 use super::breaker::Breaker;
+use crate::fair::{Allotment, Turn, Turns};
 
 const WINDOW: Duration = Duration::from_secs(60);
+/// One turn in so many is left to clients that have hardly any.
+const RESERVED: usize = 4;
 
 /// Counts calls, across configurations.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     calls: Mutex<HashMap<String, Vec<Instant>>>,
-    turns: Mutex<HashMap<Counter, Arc<Semaphore>>>,
+    turns: Mutex<HashMap<Counter, Arc<Turns>>>,
     breakers: Mutex<HashMap<Arc<str>, Breaker>>,
 }
 
@@ -37,8 +39,9 @@ pub(crate) enum Ended {
 pub(crate) struct Passage<'g> {
     gate: &'g Gate,
     server: Arc<str>,
+    begun: Instant,
     is_settled: bool,
-    _turn: OwnedSemaphorePermit,
+    _turn: Turn,
 }
 
 impl Gate {
@@ -57,10 +60,12 @@ impl Gate {
         Ok(())
     }
 
-    /// Waits for a turn at a server, for `patience` at most. Who came first goes first.
+    /// Waits for a turn at a server, for `patience` at most. Of one client's calls the first goes first; of several
+    /// clients each has its turn, and none has all of them.
     pub(crate) async fn pass(
         &self,
         server: &Arc<str>,
+        client: &str,
         limit: usize,
         patience: Duration,
     ) -> Result<Passage<'_>, Refusal> {
@@ -69,15 +74,16 @@ impl Gate {
         let turns = {
             let mut turns = self.turns.lock();
             Arc::clone(
-                turns.entry((Arc::clone(server), limit)).or_insert_with(|| Arc::new(Semaphore::new(limit))),
+                turns.entry((Arc::clone(server), limit)).or_insert_with(|| Turns::new(allotment(limit))),
             )
         };
-        let turn = match tokio::time::timeout(patience, turns.acquire_owned()).await {
-            Ok(turn) => turn.expect("turns are never closed"),
-            Err(_) => return Err(Refusal::Busy { server: server.to_string(), limit, waited: patience }),
+        let Ok(Some(turn)) = tokio::time::timeout(patience, turns.take(client, 1)).await else {
+            let limit = if turns.is_full() { limit } else { limit - limit / RESERVED };
+            return Err(Refusal::Busy { server: server.to_string(), limit, waited: patience });
         };
         passage.server = None;
-        Ok(Passage { gate: self, server: Arc::clone(server), is_settled: false, _turn: turn })
+        let begun = Instant::now();
+        Ok(Passage { gate: self, server: Arc::clone(server), begun, is_settled: false, _turn: turn })
     }
 
     fn enter(&self, server: &Arc<str>, now: Instant) -> Result<(), Refusal> {
@@ -91,6 +97,11 @@ impl Gate {
     fn breaker<T>(&self, server: &Arc<str>, change: impl FnOnce(&mut Breaker) -> T) -> T {
         change(self.breakers.lock().entry(Arc::clone(server)).or_default())
     }
+}
+
+/// Leaves some turns of a server to clients that have hardly any, where there are enough to leave one.
+fn allotment(limit: usize) -> Allotment {
+    Allotment { all: limit, share: limit, reserved: limit / RESERVED, waiting: usize::MAX }
 }
 
 /// A call that waits for its turn, and may be given up meanwhile.
@@ -112,8 +123,8 @@ impl Passage<'_> {
     pub(crate) fn settle(mut self, ended: Ended) {
         self.is_settled = true;
         self.gate.breaker(&self.server, |breaker| match ended {
-            Ended::Answered => breaker.answered(),
-            Ended::Failed => breaker.failed(Instant::now()),
+            Ended::Answered => breaker.answered(Instant::now()),
+            Ended::Failed => breaker.failed(self.begun, Instant::now()),
         });
     }
 }
@@ -151,18 +162,18 @@ mod tests {
     async fn r20_calls_of_one_server_take_turns_in_the_order_they_came() {
         let gate = Arc::new(Gate::default());
         let (fs, db): (Arc<str>, Arc<str>) = ("fs".into(), "db".into());
-        let first = gate.pass(&fs, 1, Duration::ZERO).await.unwrap();
+        let first = gate.pass(&fs, "a", 1, Duration::ZERO).await.unwrap();
         insta::assert_snapshot!(
-            gate.pass(&fs, 1, Duration::ZERO).await.unwrap_err(),
+            gate.pass(&fs, "a", 1, Duration::ZERO).await.unwrap_err(),
             @"server `fs` has 1 calls under way, which is its limit, and none ended within 0ns; try again when they are done, or raise `limits.concurrency`"
         );
-        assert!(gate.pass(&db, 1, Duration::ZERO).await.is_ok(), "another server has its own turns");
+        assert!(gate.pass(&db, "a", 1, Duration::ZERO).await.is_ok(), "another server has its own turns");
         let (told, mut order) = tokio::sync::mpsc::unbounded_channel();
         let mut waiting = Vec::new();
         for number in 0..3 {
             let (gate, fs, told) = (Arc::clone(&gate), Arc::clone(&fs), told.clone());
             waiting.push(tokio::spawn(async move {
-                let passage = gate.pass(&fs, 1, Duration::from_secs(600)).await.unwrap();
+                let passage = gate.pass(&fs, "a", 1, Duration::from_secs(600)).await.unwrap();
                 told.send(number).unwrap();
                 passage.settle(Ended::Answered);
             }));
@@ -179,11 +190,40 @@ mod tests {
     async fn r8_a_server_that_does_not_answer_is_left_alone_and_said_when_it_is_tried_again() {
         let (gate, fs): (Gate, Arc<str>) = (Gate::default(), "fs".into());
         for _ in 0..5 {
-            gate.pass(&fs, 2, Duration::ZERO).await.unwrap().settle(Ended::Failed);
+            gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap().settle(Ended::Failed);
         }
-        let refusal = gate.pass(&fs, 2, Duration::ZERO).await.unwrap_err();
+        let refusal = gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap_err();
         assert!(matches!(&refusal, Refusal::Resting { failures: 5, wait: 1..=6, .. }), "{refusal}");
         let other: Arc<str> = "db".into();
-        assert!(gate.pass(&other, 2, Duration::ZERO).await.is_ok());
+        assert!(gate.pass(&other, "a", 2, Duration::ZERO).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn m2_one_clients_calls_never_take_every_turn_of_a_server() {
+        let (gate, fs): (Gate, Arc<str>) = (Gate::default(), "fs".into());
+        let mut hung = Vec::new();
+        while let Ok(passage) = gate.pass(&fs, "a", 32, Duration::ZERO).await {
+            hung.push(passage);
+        }
+        assert_eq!(hung.len(), 24);
+        insta::assert_snapshot!(
+            gate.pass(&fs, "a", 32, Duration::ZERO).await.unwrap_err(),
+            @"server `fs` has 24 calls under way, which is its limit, and none ended within 0ns; try again when they are done, or raise `limits.concurrency`"
+        );
+        assert!(gate.pass(&fs, "b", 32, Duration::ZERO).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn m2_calls_that_hang_do_not_close_a_server_that_answers_others() {
+        let (gate, fs): (Gate, Arc<str>) = (Gate::default(), "fs".into());
+        let mut hung = Vec::new();
+        for _ in 0..20 {
+            hung.push(gate.pass(&fs, "a", 32, Duration::ZERO).await.unwrap());
+        }
+        gate.pass(&fs, "b", 32, Duration::ZERO).await.unwrap().settle(Ended::Answered);
+        for passage in hung {
+            passage.settle(Ended::Failed);
+        }
+        assert!(gate.pass(&fs, "b", 32, Duration::ZERO).await.is_ok());
     }
 }

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::oneshot;
 
+use super::sandbox::Temporary;
 use super::{MARKER, Watchdog};
 
 /// How often is looked for whoever bears a marker, and how long between: what is being started during one
@@ -25,6 +26,8 @@ pub(super) struct Left {
     pub(super) marker: String,
     /// Who waits until nothing is left.
     pub(super) waiting: Option<oneshot::Sender<()>>,
+    /// What it wrote for the while.
+    pub(super) temporary: Option<Temporary>,
 }
 
 /// The thread that ends descendants. Whoever drops the last reference to it waits until it is done.
@@ -62,7 +65,7 @@ fn run(queue: &mpsc::Receiver<Left>, watchdog: &Mutex<Watchdog>) {
         // Servers often end together; one look at all processes is enough for all of them.
         let (left, markers): (Vec<_>, Vec<_>) = std::iter::once(first)
             .chain(queue.try_iter())
-            .map(|it| ((it.group, it.waiting), it.marker))
+            .map(|it| ((it.group, it.waiting, it.temporary), it.marker))
             .unzip();
         for _ in 0..LOOKS {
             if kill_marked(&markers) == 0 {
@@ -70,7 +73,9 @@ fn run(queue: &mpsc::Receiver<Left>, watchdog: &Mutex<Watchdog>) {
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }
-        for (group, waiting) in left {
+        for (group, waiting, temporary) in left {
+            // Nobody is left who could write there.
+            drop(temporary);
             if let Some(group) = group {
                 // The number may be another's from now on.
                 watchdog.lock().remove(group.as_raw_pid());

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use toolyard_core::rank::Decision;
+use toolyard_core::tool::Effect;
 
 /// Everything that a decision is made from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,8 @@ pub(crate) struct Key {
     /// Whose lessons count in full.
     pub(crate) person: Arc<str>,
     pub(crate) servers: Vec<String>,
+    /// The most that a tool may do.
+    pub(crate) effect: Effect,
     /// What the conversation used lately, the latest first.
     pub(crate) recent: Vec<Arc<str>>,
     /// The servers that do not work.
@@ -173,6 +176,7 @@ mod tests {
             preferred_server: None,
             person: "local".into(),
             servers: Vec::new(),
+            effect: Effect::Destroy,
             recent: Vec::new(),
             failed: Vec::new(),
             candidates: 5,

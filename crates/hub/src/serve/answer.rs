@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
+use toolyard_core::hazard::JsonAmbiguity;
 
 use super::subscribe::Watching;
-use super::{Reception, View, era, offers, subscribe, tools, transparent};
+use super::{Reception, View, era, offers, once, subscribe, tools, transparent};
 use crate::caller::{Answer, Caller, Era};
-use crate::jsonrpc::{ErrorObject, Fields, Id, raw, said_twice};
+use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::{MODERN_VERSION, own_info};
 
 /// One request with everything that its answer depends on.
@@ -27,18 +28,32 @@ pub(crate) struct Request {
 pub(crate) async fn answer(request: Request) -> Answer {
     let (era, method) = (request.caller.era, request.method.clone());
     if method == "tools/call"
-        && let Some(key) = request.params.repeated_key()
+        && let Some(ambiguity) = request.params.ambiguity().filter(|it| !is_said(&request.view, it))
     {
-        return Err(era::translated(era, ErrorObject::invalid_params(said_twice(&key))));
+        return Err(era::translated(era, ErrorObject::invalid_params(ambiguity.to_string())));
     }
-    let result = match &request.view {
-        View::Transparent { server } => {
+    let key = if method == "tools/call" { once::key(&request.params) } else { Ok(None) };
+    let result = match key {
+        Ok(None) => on_view(request).await,
+        Ok(Some(key)) => Box::pin(once::answer(request, &key, on_view)).await,
+        Err(error) => Err(error),
+    };
+    result.map(|result| era::finished(era, &method, result)).map_err(|error| era::translated(era, error))
+}
+
+/// Whether something stands in the words of a person, which no server gets as they are.
+fn is_said(view: &View, ambiguity: &JsonAmbiguity) -> bool {
+    matches!((view, ambiguity), (View::Surface { .. }, JsonAmbiguity::Nul(key)) if key == "task")
+}
+
+async fn on_view(request: Request) -> Answer {
+    match &request.view {
+        View::Transparent { server, .. } => {
             let server = Arc::clone(server);
             transparent::answer(request, &server).await
         }
         View::Surface { .. } => on_surface(request).await,
-    };
-    result.map(|result| era::finished(era, &method, result)).map_err(|error| era::translated(era, error))
+    }
 }
 
 async fn on_surface(request: Request) -> Answer {

@@ -6,37 +6,57 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request as HttpRequest, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
-use axum::{Router, middleware};
+use axum::{Extension, Router, middleware};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::answer::{Request, answer};
 use super::{Reception, View, era};
+use crate::access::Grant;
 use crate::caller::{Caller, Era};
+use crate::fair::{Allotment, Turn, Turns};
 use crate::frame::{Bounds, excess};
 use crate::jsonrpc::{ErrorObject, Fields, Id, Message, response_line};
 use crate::upstream::SESSION_VERSIONS;
 use crate::upstream::link::MODERN_VERSION;
 
+pub(crate) mod connections; // which connections are open, and which makes room
+mod stall; //              a client that does not read
+mod listen; //             the accept loop
 pub(crate) mod guard; //   who may come in
 pub(crate) mod headers; // whether headers and body agree
 pub(crate) mod flow; //    a stream of events, and picking it up again
 pub(crate) mod reply; //   one JSON object, or a stream of events
 pub(crate) mod visits; //  sessions by their id
+pub mod tls; //            HTTPS with a certificate from files
 
+use connections::{Connection, Connections, Listens};
 use flow::{Final, Work};
 use reply::{Form, accepted, refused, respond, resumed, stream};
+use tls::Certificate;
 use visits::Visits;
 
 /// Time for a request to come in whole.
 const BODY: Duration = Duration::from_secs(30);
 /// Messages of one request that may wait for a client that reads slowly.
 const QUEUE: usize = 256;
+/// Requests of one client that may wait for others of it.
+const WAITING: usize = 1024;
+/// Bytes of a request or an answer that count as much as a request does.
+const WEIGHT: usize = 64 * 1024;
+
+/// A request as it came, and how it came.
+struct Arrival {
+    asked: Asked,
+    headers: HeaderMap,
+    connection: Option<Arc<Connection>>,
+    /// How many turns it takes.
+    weight: usize,
+}
 
 /// A request as it came, before it is known who sends it.
 pub(crate) struct Asked {
@@ -50,7 +70,7 @@ pub(crate) struct Asked {
 pub(crate) struct Shared {
     pub(crate) reception: Arc<Reception>,
     pub(crate) visits: Visits,
-    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) turns: Arc<Turns>,
     /// Turns true when the hub ends; open streams end with it.
     pub(crate) closing: watch::Receiver<bool>,
 }
@@ -74,37 +94,48 @@ impl Default for Pages {
 pub async fn serve(
     reception: Arc<Reception>,
     listener: TcpListener,
-    mut closing: watch::Receiver<bool>,
+    closing: watch::Receiver<bool>,
     pages: Pages,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
-    let router = router(reception, address, closing.clone(), pages);
-    let listener = listener.tap_io(|stream| {
-        if let Err(err) = stream.set_nodelay(true) {
-            tracing::debug!("TCP_NODELAY could not be set: {err}");
-        }
-    });
-    let ended = async move {
-        let _ = closing.wait_for(|closing| *closing).await;
+    let connections = Connections::new(reception.hub.config().serve.connections);
+    let certificate = reception.hub.config().serve.tls.as_ref().map(Certificate::load).transpose();
+    let certificate = certificate.map_err(std::io::Error::other)?;
+    let router = router(reception, address, connections.most(), closing.clone(), pages);
+    let Some(certificate) = certificate else {
+        return listen::listen(listener, router, connections, closing, |stream| {
+            std::future::ready(Ok(stream))
+        })
+        .await;
     };
-    axum::serve(listener, router).with_graceful_shutdown(ended).await
+    tokio::select! {
+        served = listen::listen(listener, router, connections, closing, |stream| certificate.accept(stream)) => served,
+        () = certificate.follow() => unreachable!("the files are followed for ever"),
+    }
 }
 
 fn router(
     reception: Arc<Reception>,
     address: SocketAddr,
+    connections: usize,
     closing: watch::Receiver<bool>,
     Pages { router: pages, is_public }: Pages,
 ) -> Router {
     let serve = reception.hub.config().serve.clone();
     let shared = Arc::new(Shared {
         visits: Visits::default(),
-        slots: Arc::new(Semaphore::new(serve.concurrency)),
+        turns: Turns::new(Allotment {
+            all: serve.concurrency,
+            // Whoever has a connection for every request leaves some to others.
+            share: serve.client_concurrency.min(serve.concurrency).min((connections / 2).max(1)),
+            reserved: 0,
+            waiting: WAITING,
+        }),
         reception,
         closing,
     });
     let endpoint = || post(take).get(listen).delete(leave);
-    let guard = guard::Guard::new(address, &serve);
+    let guard = Arc::new(guard::Guard::new(address, &serve, Arc::clone(shared.reception.hub.access())));
     Router::new()
         .route("/mcp", endpoint())
         .route("/mcp/{profile}", endpoint())
@@ -114,17 +145,7 @@ fn router(
         .merge(pages)
         .layer(DefaultBodyLimit::max(serve.body_bytes))
         .layer(middleware::from_fn(move |request: HttpRequest, next: Next| {
-            let verdict = guard.check(&request, is_public(request.uri().path()));
-            async move {
-                match verdict {
-                    Ok(()) => next.run(request).await,
-                    Err((StatusCode::UNAUTHORIZED, why)) => {
-                        (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], why)
-                            .into_response()
-                    }
-                    Err(refusal) => refusal.into_response(),
-                }
-            }
+            Arc::clone(&guard).let_in(request, next, is_public)
         }))
 }
 
@@ -134,31 +155,58 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     (kind, shared.reception.hub.metrics_text()).into_response()
 }
 
-/// Refuses what would be too much at once, instead of slowing everything down.
-fn shed() -> Response {
+/// Waits until a client may have another request under way; `Err` when too many of its requests wait.
+async fn turn(shared: &Shared, client: &str, weight: usize) -> Result<Arc<Turn>, Box<Response>> {
+    if let Some(turn) = shared.turns.take(client, weight).await {
+        return Ok(Arc::new(turn));
+    }
     let retry = [(header::RETRY_AFTER, "1")];
-    (StatusCode::SERVICE_UNAVAILABLE, retry, "too many requests in flight; try again in a moment\n")
-        .into_response()
+    let said = "too many requests of this client wait; try again when some are answered\n";
+    Err(Box::new((StatusCode::SERVICE_UNAVAILABLE, retry, said).into_response()))
+}
+
+/// Names the client whose turns a request takes, and whose connection it uses: by what it shows, else by its address
+/// and what it calls itself.
+fn client_of(
+    grant: &Grant,
+    headers: &HeaderMap,
+    connection: Option<&Connection>,
+    name: Option<&str>,
+) -> String {
+    let client = if headers.contains_key(header::AUTHORIZATION) {
+        guard::principal(headers, grant)
+    } else {
+        let address = connection.map(|it| it.peer.ip().to_canonical().to_string()).unwrap_or_default();
+        format!("{address} {}", name.unwrap_or_default())
+    };
+    if let Some(connection) = connection {
+        connection.belongs_to(&client);
+    }
+    client
 }
 
 type Profile = Option<Path<String>>;
 
 /// Takes one message.
-async fn take(State(shared): State<Arc<Shared>>, profile: Profile, request: HttpRequest) -> Response {
-    let Some(view) = shared.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+async fn take(
+    State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
+    profile: Profile,
+    request: HttpRequest,
+) -> Response {
+    let Some(view) = shared.reception.view(named(&profile), &grant) else {
         return no_profile();
     };
     if let Err(response) = headers::negotiable(request.headers()) {
         return *response;
     }
     let headers = request.headers().clone();
+    let connection = request.extensions().get::<Arc<Connection>>().cloned();
     let body = match tokio::time::timeout(BODY, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(rejection)) => return rejection.into_response(),
         Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body did not come in time\n").into_response(),
     };
-    // Only whole requests take a place: who never finishes asking keeps nobody else out.
-    let Ok(slot) = Arc::clone(&shared.slots).try_acquire_owned() else { return shed() };
     let bounds = Bounds { bytes: usize::MAX, nesting: 127 };
     if let Some((id, excess)) = excess(&body, bounds) {
         let error = ErrorObject::new(ErrorObject::INVALID_REQUEST, excess.to_string());
@@ -177,16 +225,18 @@ async fn take(State(shared): State<Arc<Shared>>, profile: Profile, request: Http
                     ErrorObject::invalid_params("`params` must be an object"),
                 );
             };
-            let asked = Asked { id, method, params };
             let named = headers::version(&headers);
-            let is_modern = era::of(&asked.method, &asked.params) == Era::Modern
-                || named.as_deref() == Some(MODERN_VERSION);
+            let is_modern =
+                era::of(&method, &params) == Era::Modern || named.as_deref() == Some(MODERN_VERSION);
+            // Only whole requests take a turn: who never finishes asking keeps nobody else out.
+            let weight = 1 + body.len() / WEIGHT;
+            let arrival = Arrival { asked: Asked { id, method, params }, headers, connection, weight };
             match named {
-                _ if is_modern => modern(&shared, view, &headers, (asked, slot)).await,
+                _ if is_modern => modern(&shared, view, arrival).await,
                 Some(version) if !SESSION_VERSIONS.contains(&version.as_str()) => {
-                    refused(StatusCode::BAD_REQUEST, Some(&asked.id), era::unsupported(&version))
+                    refused(StatusCode::BAD_REQUEST, Some(&arrival.asked.id), era::unsupported(&version))
                 }
-                _ => in_session(&shared, view, &headers, (asked, slot)).await,
+                _ => in_session(&shared, view, arrival).await,
             }
         }
         _ if let Some(error) = headers::unserved(&headers) => refused(StatusCode::BAD_REQUEST, None, error),
@@ -208,50 +258,76 @@ async fn take(State(shared): State<Arc<Shared>>, profile: Profile, request: Http
     }
 }
 
-fn no_profile() -> Response {
-    (StatusCode::NOT_FOUND, "there is no such profile; `serve.profiles` in the configuration names them\n")
-        .into_response()
+fn named(profile: &Profile) -> Option<&str> {
+    profile.as_ref().map(|Path(name)| name.as_str())
 }
 
-async fn modern(
-    shared: &Arc<Shared>,
-    view: View,
-    headers: &HeaderMap,
-    (asked, slot): (Asked, OwnedSemaphorePermit),
-) -> Response {
-    if let Err(error) = headers::agree(headers, &asked, &view, &shared.reception.hub) {
+fn no_profile() -> Response {
+    let said = "there is no such profile for this client; `serve.profiles` in the configuration names those that there \
+                are, and `toolyard client list` shows which of them a client may use\n";
+    (StatusCode::NOT_FOUND, said).into_response()
+}
+
+async fn modern(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Response {
+    let Arrival { asked, headers, connection, weight } = arrival;
+    if let Err(error) = headers::agree(&headers, &asked, &view, &shared.reception.hub) {
         return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error);
     }
-    let client = match era::modern_client(&asked.params, &guard::principal(headers)) {
+    let principal = guard::principal(&headers, view.grant());
+    let client = match era::modern_client(&asked.params, &principal) {
         Ok(client) => client,
         Err(error) => return refused(StatusCode::BAD_REQUEST, Some(&asked.id), error),
     };
+    // Who listens for changes does nothing most of the time.
+    let is_listening = asked.method == "subscriptions/listen";
+    let whose = client_of(view.grant(), &headers, connection.as_deref(), client.name().as_deref());
+    let turn = match turn(shared, &whose, weight).await {
+        Ok(turn) => Some(turn).filter(|_| !is_listening),
+        Err(refusal) => return *refusal,
+    };
     shared.reception.hub.welcome(&client);
+    let grant = Arc::clone(view.grant());
     let (lines, outgoing) = mpsc::channel(QUEUE);
-    let caller = Arc::new(Caller::modern(&client, lines).apart(era::fresh_principal()));
+    let caller = Arc::new(Caller::modern(&client, lines).apart(era::fresh_principal()).granted(grant));
     let Asked { id, method, params } = asked;
     let (reception, form) = (Arc::clone(&shared.reception), form(&view));
     let request = Request { reception, view, caller, id: id.clone(), method, params, watching: None };
-    // Who listens for changes does nothing most of the time.
-    let slot = Some(slot).filter(|_| request.method != "subscriptions/listen");
-    let running = tokio::spawn(finish(request, slot));
+    let running = tokio::spawn(finish(request, turn.clone()));
     // The modern era cancels by closing the stream, so the work ends with the response.
-    respond(Work::Cancelled(running), outgoing, shared.closing.clone(), (form, None)).await
+    let mut response =
+        respond(Work::Cancelled(running), outgoing, shared.closing.clone(), (form, None)).await;
+    if is_listening {
+        response.extensions_mut().insert(Listens);
+    }
+    response.extensions_mut().extend(lasting(turn));
+    response
 }
 
-async fn in_session(
-    shared: &Arc<Shared>,
-    view: View,
-    headers: &HeaderMap,
-    (asked, slot): (Asked, OwnedSemaphorePermit),
-) -> Response {
+/// The turn of a request lasts until its answer is taken.
+fn lasting(turn: Option<Arc<Turn>>) -> Extensions {
+    let mut extensions = Extensions::new();
+    if let Some(turn) = turn {
+        extensions.insert(turn);
+    }
+    extensions
+}
+
+async fn in_session(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Response {
+    let Arrival { asked, headers, connection, weight } = arrival;
     let visit = if asked.method == "initialize" {
         shared.visits.open(&shared.reception, view, &asked.params)
     } else {
-        match shared.visits.find(&shared.reception, &view, headers) {
+        match shared.visits.find(&shared.reception, &view, &headers) {
             Some(visit) => visit,
-            None => return visits::not_found(headers),
+            None => return visits::not_found(&headers),
         }
+    };
+    // Whoever opens a session is nobody yet.
+    let principal = Some(visit.session.client().principal).filter(|_| asked.method != "initialize");
+    let whose = client_of(visit.session.view.grant(), &headers, connection.as_deref(), principal.as_deref());
+    let turn = match turn(shared, &whose, weight).await {
+        Ok(turn) => turn,
+        Err(refusal) => return *refusal,
     };
     let (lines, outgoing) = mpsc::channel(QUEUE);
     let Asked { id, method, params } = asked;
@@ -259,10 +335,11 @@ async fn in_session(
     let form = if is_opening { Form::Shortest } else { form(&visit.session.view) };
     let home = Some(Arc::clone(&visit.broken));
     let request = visit.session.request(id.clone(), method, params, Some(lines));
-    let running = tokio::spawn(finish(request, Some(slot)));
+    let running = tokio::spawn(finish(request, Some(Arc::clone(&turn))));
     visit.session.runs(id, running.abort_handle());
     // A broken connection is no cancellation here: the client says so when it wants to cancel.
     let mut response = respond(Work::Finished(running), outgoing, shared.closing.clone(), (form, home)).await;
+    response.extensions_mut().extend(lasting(Some(turn)));
     if is_opening && let Ok(id) = HeaderValue::from_str(&visit.id) {
         response.headers_mut().insert("mcp-session-id", id);
     }
@@ -277,8 +354,8 @@ fn form(view: &View) -> Form {
     }
 }
 
-/// Answers a request and writes the answer down; its place is free when that is done.
-async fn finish(request: Request, _slot: Option<OwnedSemaphorePermit>) -> Final {
+/// Answers a request and writes the answer down; a long answer takes more turns until it is taken.
+async fn finish(request: Request, turn: Option<Arc<Turn>>) -> Final {
     let (id, era) = (request.id.clone(), request.caller.era);
     let outcome = answer(request).await;
     let status = match (&outcome, era) {
@@ -291,17 +368,22 @@ async fn finish(request: Request, _slot: Option<OwnedSemaphorePermit>) -> Final 
         },
         _ => StatusCode::OK,
     };
-    Final { status, line: response_line(Some(&id), &outcome) }
+    let line = response_line(Some(&id), &outcome);
+    if let Some(turn) = turn {
+        turn.grow(line.len() / WEIGHT);
+    }
+    Final { status, line }
 }
 
 /// Opens the stream of what belongs to no request.
 async fn listen(
     State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
     method: Method,
     profile: Profile,
     headers: HeaderMap,
 ) -> Response {
-    let Some(view) = shared.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+    let Some(view) = shared.reception.view(named(&profile), &grant) else {
         return no_profile();
     };
     if method != Method::GET || headers::version(&headers).as_deref() == Some(MODERN_VERSION) {
@@ -332,8 +414,13 @@ async fn listen(
 }
 
 /// Ends a session.
-async fn leave(State(shared): State<Arc<Shared>>, profile: Profile, headers: HeaderMap) -> Response {
-    let Some(view) = shared.reception.view(profile.as_ref().map(|Path(name)| name.as_str())) else {
+async fn leave(
+    State(shared): State<Arc<Shared>>,
+    Extension(grant): Extension<Arc<Grant>>,
+    profile: Profile,
+    headers: HeaderMap,
+) -> Response {
+    let Some(view) = shared.reception.view(named(&profile), &grant) else {
         return no_profile();
     };
     if headers::version(&headers).as_deref() == Some(MODERN_VERSION) {

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -14,18 +14,17 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use toolyard_core::tool::Tool;
 
+use super::View;
 use super::answer::Request;
-use super::{Reception, View};
-use crate::caller::{Answer, Caller, Era, Question, labelled};
+use crate::caller::{ANSWERING, Answer, Caller, Era, Question, labelled};
 use crate::hub::{forward, wants_input};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::seal::digest;
 use crate::upstream::Repeat;
 
-/// Time for a person to answer.
-const PATIENCE: Duration = Duration::from_secs(600);
-/// Calls that wait at the same time; more are told that they cannot.
-const MOST_PARKED: usize = 256;
+/// Calls that wait at the same time, of one client and in all. One more takes the place of the oldest.
+const MOST_OF_ONE: usize = 64;
+const MOST_PARKED: usize = 1024;
 /// Questions in one result.
 const MOST_QUESTIONS: usize = 32;
 const PURPOSE: &str = "request state";
@@ -40,6 +39,8 @@ pub(crate) struct Parked {
 struct Waiting {
     running: Running,
     question: Asked,
+    client: Arc<str>,
+    since: Instant,
     /// Gives the call up when nobody comes back.
     _patience: AbortOnDrop<()>,
 }
@@ -58,8 +59,9 @@ struct Running {
     questions: mpsc::Receiver<Question>,
 }
 
+/// A task that ends with its owner.
 #[derive(Debug)]
-struct AbortOnDrop<T>(JoinHandle<T>);
+pub(crate) struct AbortOnDrop<T>(pub(crate) JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
@@ -200,7 +202,7 @@ fn put_aside(
     (running, question): (Running, Asked),
 ) -> Answer {
     let requests = worded(request, &question.requests, server);
-    let number = request.reception.parked.put(&request.reception, running, question)?;
+    let number = request.reception.parked.put(request, running, question);
     let mut result = Fields::default();
     result.set("resultType", raw(&"input_required"));
     result.set("inputRequests", raw(&requests));
@@ -213,7 +215,7 @@ fn sealed(request: &Request, fingerprint: String, state: State) -> String {
     request.reception.hub.seal.close(
         PURPOSE,
         &Travelling { principal, request: fingerprint, state },
-        PATIENCE,
+        ANSWERING,
     )
 }
 
@@ -255,29 +257,92 @@ fn worded(request: &Request, requests: &Fields, server: &str) -> Fields {
 }
 
 impl Parked {
-    fn put(&self, reception: &Arc<Reception>, running: Running, question: Asked) -> Result<u64, ErrorObject> {
-        let mut calls = self.calls.lock();
-        if calls.len() >= MOST_PARKED {
-            return Err(ErrorObject::new(
-                ErrorObject::INTERNAL,
-                "too many calls wait for an answer; try again later",
-            ));
-        }
+    fn put(&self, request: &Request, running: Running, question: Asked) -> u64 {
         // Seals outlive the process, so numbers that begin anew with it would be taken for one another.
         let number = getrandom::u64().expect("the system has randomness");
-        let house = Arc::downgrade(reception);
+        let house = Arc::downgrade(&request.reception);
         let _patience = AbortOnDrop(tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(ANSWERING).await;
             if let Some(house) = house.upgrade() {
                 // Its own timer is dropped with it, so nothing may follow.
                 drop(house.parked.take(number));
             }
         }));
-        calls.insert(number, Waiting { running, question, _patience });
-        Ok(number)
+        let (client, since) = (request.caller.client(), Instant::now());
+        let mut calls = self.calls.lock();
+        let displaced = displaced(&calls, &client).and_then(|number| calls.remove(&number));
+        calls.insert(number, Waiting { running, question, client, since, _patience });
+        drop(calls);
+        // Dropped without the lock: a call that ends may wake others.
+        drop(displaced);
+        number
     }
 
     fn take(&self, number: u64) -> Option<Waiting> {
         self.calls.lock().remove(&number)
+    }
+}
+
+/// Returns the call that makes room for one more of a client: its own oldest, or that of whoever has most.
+fn displaced(calls: &HashMap<u64, Waiting>, client: &str) -> Option<u64> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for call in calls.values() {
+        *counts.entry(&call.client).or_default() += 1;
+    }
+    let whose = if counts.get(client).is_some_and(|count| *count >= MOST_OF_ONE) {
+        client
+    } else if calls.len() >= MOST_PARKED {
+        counts.into_iter().max_by_key(|(_, count)| *count)?.0
+    } else {
+        return None;
+    };
+    let own = calls.iter().filter(|(_, call)| *call.client == *whose);
+    own.min_by_key(|(_, call)| call.since).map(|(number, _)| *number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn waiting(client: &str, since: Instant) -> Waiting {
+        Waiting {
+            running: Running {
+                call: AbortOnDrop(tokio::spawn(std::future::pending())),
+                questions: mpsc::channel(1).1,
+            },
+            question: Asked { requests: Fields::default(), reply: oneshot::channel().0 },
+            client: client.into(),
+            since,
+            _patience: AbortOnDrop(tokio::spawn(std::future::pending())),
+        }
+    }
+
+    #[tokio::test]
+    async fn m1_one_call_too_many_takes_the_place_of_the_oldest_of_the_same_client() {
+        let start = Instant::now();
+        let at = |second: usize| start + Duration::from_secs(second as u64);
+        let mut calls: HashMap<u64, Waiting> = HashMap::new();
+        calls.insert(1, waiting("grace", start));
+        for number in 0..MOST_OF_ONE {
+            assert_eq!(displaced(&calls, "ada"), None);
+            calls.insert(100 + number as u64, waiting("ada", at(1 + number)));
+        }
+        assert_eq!(displaced(&calls, "ada"), Some(100));
+        assert_eq!(displaced(&calls, "grace"), None, "another client has its own room");
+    }
+
+    #[tokio::test]
+    async fn m1_when_everything_is_full_whoever_has_most_gives_one_up() {
+        let start = Instant::now();
+        let mut calls: HashMap<u64, Waiting> = HashMap::new();
+        let mut number = 0;
+        for client in 0..MOST_PARKED - 2 {
+            calls.insert(number, waiting(&format!("client {client}"), start));
+            number += 1;
+        }
+        calls.insert(number, waiting("ada", start + Duration::from_secs(1)));
+        calls.insert(number + 1, waiting("ada", start + Duration::from_secs(2)));
+        assert_eq!(displaced(&calls, "grace"), Some(number));
     }
 }

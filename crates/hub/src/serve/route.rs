@@ -34,7 +34,7 @@ use crate::config::Stance;
 use crate::hub::{Adviser, Decided, Hub, Trouble, is_error};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::routing::{LOCAL, Provisional, Wanted};
+use crate::routing::{Provisional, Wanted};
 use crate::seal::digest;
 
 pub(crate) use definition::{Length, NAME, definition};
@@ -198,6 +198,11 @@ impl RouteCall {
         let waiting = |handle: &str| self.reception.pending.get(handle, &self.caller.principal);
         match (self.input.session.as_deref().and_then(waiting), &self.input.session) {
             (Some(question), _) => match self.follow(&question) {
+                Follow::Tool(position) | Follow::Values(position)
+                    if let Some(outdated) = self.outdated(&question, position) =>
+                {
+                    return outdated;
+                }
                 Follow::Tool(position) => {
                     self.picked(&question.task, position).await;
                     let others = self.positions(&question.offered);
@@ -312,7 +317,8 @@ impl RouteCall {
                 View::Transparent { .. } => &[],
             },
             conversation: self.conversation.as_deref(),
-            person: LOCAL,
+            person: self.person(),
+            effect: self.view.effect(),
             candidates: self.input.max_results.map(|wanted| wanted.max(most)),
             provisional: Some(&self.provisional),
         }
@@ -443,8 +449,12 @@ impl RouteCall {
         if let Some(answer) = self.confirmed_run(handle).await {
             return answer;
         }
-        let Some(position) = confirm::tool(&self.reception.hub, handle).and_then(|id| self.visible(&id))
-        else {
+        let meant = confirm::tool(&self.reception.hub, handle);
+        let waits = |id: &String| self.reception.hub.waits(id, |server| self.view.shows(server));
+        if let Some(why) = meant.as_ref().and_then(waits) {
+            return self.failed(&why, 0.0, &[]);
+        }
+        let Some(position) = meant.and_then(|id| self.visible(&id)) else {
             self.note = Some(confirm::Void::Unknown.words().to_owned());
             return self.route().await;
         };
@@ -526,7 +536,7 @@ impl RouteCall {
         let mut others: Vec<usize> = chosen.others.clone();
         others.retain(|other| self.snapshot.catalog.tools()[*other].server != tool.server);
         if others.is_empty() {
-            let similar = self.reception.hub.similar(&self.snapshot, tool);
+            let similar = self.reception.hub.similar(&self.snapshot, tool, &self.caller.grant);
             others = similar.iter().filter_map(|it| self.visible(it.id.as_str())).collect();
         }
         let why = match trouble {

@@ -40,6 +40,13 @@ impl InFlight {
         requests.insert(id, handle);
     }
 
+    /// Cancels all of them.
+    fn cancel_all(&self) {
+        for (_, handle) in self.0.lock().drain() {
+            handle.abort();
+        }
+    }
+
     /// Cancels the request that a `notifications/cancelled` names.
     pub(crate) fn cancel(&self, params: Option<&RawValue>) {
         let named =
@@ -94,7 +101,8 @@ impl Session {
             View::Transparent { .. } => Wording::Verbatim,
             View::Surface { .. } => Wording::Labelled,
         };
-        Arc::new(Caller::session(&self.client(), lines, Arc::clone(&self.questions)).worded(wording))
+        let caller = Caller::session(&self.client(), lines, Arc::clone(&self.questions)).worded(wording);
+        Arc::new(caller.granted(Arc::clone(self.view.grant())))
     }
 
     /// Makes a request answerable.
@@ -123,6 +131,11 @@ impl Session {
     /// Remembers a running request so that its client can cancel it.
     pub(crate) fn runs(&self, id: Id, handle: AbortHandle) {
         self.in_flight.add(id, handle);
+    }
+
+    /// Ends everything that is under way, with its questions.
+    pub(crate) fn end(&self) {
+        self.in_flight.cancel_all();
     }
 
     /// Takes a client's answer to a question.

@@ -17,8 +17,9 @@ use tokio::task::JoinSet;
 use super::answer::{Request, answer};
 use super::session::{InFlight, Session, busy};
 use super::{Reception, View, era};
+use crate::access::Grant;
 use crate::caller::{Caller, Era};
-use crate::frame::{Bounds, Frame, Frames};
+use crate::frame::{Bounds, Excess, Frame, Frames};
 use crate::jsonrpc::{ErrorObject, Fields, Id, Message, response_line};
 
 /// Lines that may wait for a client that does not read.
@@ -31,7 +32,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// It sees what the profile shows; one that the configuration does not have is an error.
 pub async fn serve(reception: Arc<Reception>, profile: Option<&str>) -> std::io::Result<()> {
     let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such profile");
-    let view = reception.view(profile).ok_or_else(missing)?;
+    let view = reception.view(profile, &Grant::owner()).ok_or_else(missing)?;
     serve_view(reception, view, input()?, output()?).await
 }
 
@@ -41,7 +42,7 @@ pub async fn serve_streams(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
-    let view = reception.view(None).expect("the view without a profile always exists");
+    let view = reception.view(None, &Grant::owner()).expect("the view without a profile always exists");
     serve_view(reception, view, input, output).await
 }
 
@@ -101,7 +102,18 @@ impl Desk {
         let message = match frame {
             Frame::Line(line) => Message::parse(&line).map_err(|err| (None, err.to_error())),
             Frame::Rejected { id, excess } => {
-                Err((id, ErrorObject::new(ErrorObject::INVALID_REQUEST, excess.to_string())))
+                // What a client may send has a setting of its own, and no depth to choose.
+                let why = match excess {
+                    Excess::Bytes { limit } => {
+                        format!(
+                            "the message has more than {limit} bytes; raise `serve.bodyBytes` if that is wanted"
+                        )
+                    }
+                    Excess::Nesting { limit } => {
+                        format!("the message is nested more than {limit} levels deep")
+                    }
+                };
+                Err((id, ErrorObject::new(ErrorObject::INVALID_REQUEST, why)))
             }
         };
         match message {

@@ -227,7 +227,7 @@ const FOR_EVER: TimeLimit = TimeLimit::fixed(Duration::from_secs(365 * 24 * 3600
 
 fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     match &request.view {
-        View::Transparent { server } => Some(Arc::clone(server)),
+        View::Transparent { server, .. } => Some(Arc::clone(server)),
         View::Surface { .. } => offers::owner(request, uri),
     }
 }
@@ -305,7 +305,9 @@ pub(crate) async fn listen(request: Request) -> Answer {
 pub(crate) fn changed(news: Result<News, RecvError>, view: &View) -> Option<Changes> {
     match (news, view) {
         (Ok(News::Catalog(changes)), View::Surface { .. }) => Some(changes),
-        (Ok(News::Announced { server, changes }), View::Transparent { server: only }) if server == *only => {
+        (Ok(News::Announced { server, changes }), View::Transparent { server: only, .. })
+            if server == *only =>
+        {
             Some(changes)
         }
         (Err(RecvError::Lagged(_)), _) => Some(Changes::ALL),

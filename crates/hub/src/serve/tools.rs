@@ -7,19 +7,21 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolyard_core::hazard::repeated_key;
-use toolyard_core::tool::{Tool, ToolId, clean};
+use toolyard_core::hazard::ambiguous;
+use toolyard_core::tool::{Effect, Hints, Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
 use super::{View, learning, park, renamed, route, toolset, unfolded};
+use crate::audit::Fate;
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
 use crate::hub::{failed_call, listed_consolidated};
-use crate::jsonrpc::{ErrorObject, Fields, raw, said_twice};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::{Findings, Provisional};
 use crate::upstream::Upstream;
+use crate::workflows::SERVER;
 
 /// Tools in one answer of `find_tools`, unless asked for more.
 const FOUND: usize = 8;
@@ -48,7 +50,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
         Surface::All => {
             let snapshot = hub.snapshot();
             let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, &snapshot, tool));
-            let (consolidated, mut shown) = (hub.consolidated(&snapshot), BTreeSet::new());
+            let (consolidated, mut shown) =
+                (hub.consolidated_up_to(request.view.effect(), &snapshot), BTreeSet::new());
             let one = |tool: &Tool| match consolidated.owner(tool) {
                 Some((id, owner)) => {
                     let is_new = shown.insert(id.as_str().to_owned());
@@ -73,7 +76,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
 }
 
 fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
-    request.view.shows(&tool.server) && request.reception.hub.permits(snapshot, tool)
+    let hub = &request.reception.hub;
+    request.view.shows(&tool.server) && hub.permits_up_to(request.view.effect(), snapshot, tool)
 }
 
 /// Says that there is no such tool, and which of those that the client may see are near.
@@ -82,8 +86,15 @@ fn unknown(request: &Request, snapshot: &Snapshot, name: &str) -> ErrorObject {
     hub.unknown_among(snapshot, name, |tool| is_seen(request, snapshot, tool))
 }
 
-/// Answers a call of a tool that is not there. That its server is off is for a model to read.
+/// Answers a call of a tool that is not there. That its server is off, or that it waits for a person, is for a model
+/// to read.
 pub(crate) fn absent(request: &Request, snapshot: &Snapshot, name: &str) -> Answer {
+    let hub = &request.reception.hub;
+    if let Some(why) = hub.waits(name, |server| request.view.shows(server)) {
+        let effect = Effect::infer(name, Hints::default());
+        hub.noted(name, effect, &request.params, &request.caller).end(Fate::Denied);
+        return Ok(failed_call(&why));
+    }
     match request.reception.hub.off(name, |server| request.view.shows(server)) {
         Some(why) => Ok(failed_call(&why)),
         None => Err(unknown(request, snapshot, name)),
@@ -274,14 +285,23 @@ pub(crate) async fn snapshot_with(request: &Request, tool: &str) -> Arc<Snapshot
     if snapshot.catalog.get(tool).is_some() {
         return snapshot;
     }
-    let owns = |upstream: &Upstream| {
+    // A workflow is a tool as soon as the tools that it uses are known.
+    let templates = hub.templates();
+    let workflow = templates.iter().find(|it| ToolId::new(SERVER, &it.name).as_str() == tool);
+    let workflow = workflow.filter(|_| request.view.shows(SERVER));
+    let used: Vec<&str> = workflow.into_iter().flat_map(|it| it.tools().map(ToolId::as_str)).collect();
+    let is_of = |tool: &str, upstream: &Upstream| {
         let rest = tool.strip_prefix(&*ToolId::server_prefix(&upstream.name));
         rest.is_some_and(|rest| rest.starts_with("__"))
-            && request.view.shows(&upstream.name)
+    };
+    let owns = |upstream: &Upstream| {
+        let is_meant = is_of(tool, upstream) && request.view.shows(&upstream.name);
+        (is_meant || used.iter().any(|tool| is_of(tool, upstream)))
             && !snapshot.listings.contains_key(&upstream.name)
     };
-    if let Some(upstream) = hub.upstreams().into_iter().find(|upstream| owns(upstream)) {
-        hub.first_heard(upstream.config.limits.start, owns).await;
+    let patience = hub.upstreams().into_iter().filter(|it| owns(it)).map(|it| it.config.limits.start).max();
+    if let Some(patience) = patience {
+        hub.first_heard(patience, owns).await;
     }
     hub.snapshot()
 }
@@ -309,8 +329,8 @@ pub(crate) fn inner_arguments(arguments: &Fields) -> Result<Box<RawValue>, Strin
     }
     let parsed = RawValue::from_string(text.trim().to_owned()).ok();
     let parsed = parsed.filter(|parsed| parsed.get().starts_with('{')).ok_or_else(wrong)?;
-    match repeated_key(parsed.get()) {
-        Some(key) => Err(said_twice(&key)),
+    match ambiguous(parsed.get()) {
+        Some(ambiguity) => Err(ambiguity.to_string()),
         None => Ok(parsed),
     }
 }
@@ -384,8 +404,9 @@ pub(crate) async fn found<'s>(
         return Some(FoundTools { tools, is_close: true });
     }
     // A filter by server is applied after ranking, so more are ranked than shown.
-    let is_filtered =
-        server.is_some() || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty());
+    let is_filtered = server.is_some()
+        || request.view.effect() < Effect::Destroy
+        || !matches!(&request.view, View::Surface { servers, .. } if servers.is_empty());
     let most = if is_filtered { 500 } else { limit };
     let Findings { tools, is_close } = request.reception.hub.find(snapshot, &query, most, provisional).await;
     let ranked = tools.into_iter().map(|(at, _)| &snapshot.catalog.tools()[at]);

@@ -21,12 +21,13 @@ use listing::definitions;
 use super::answer::Request;
 use super::route;
 use super::{View, era, learning, tools};
+use crate::access::Within;
 use crate::caller::{Answer, Era};
 use crate::config::OwnTool;
 use crate::hub::{Supply, failed_call};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::routing::{Provisional, Wanted};
+use crate::routing::{LOCAL, Provisional, Wanted};
 use crate::skills;
 
 /// Conversations that are kept.
@@ -135,7 +136,8 @@ pub(crate) async fn list(request: &Request) -> Vec<Box<RawValue>> {
 pub(crate) fn instructions(request: &Request) -> String {
     let hub = &request.reception.hub;
     let (settings, servers) = settings(request);
-    let (usable, _) = hub.shown_skills(&hub.snapshot(), &servers);
+    let within = Within { servers: &servers, effect: request.view.effect() };
+    let (usable, _) = hub.shown_skills(&hub.snapshot(), within);
     let skills = skills::prompt(&usable, settings.caps.max_skills);
     let servers = route::servers(hub, &request.view);
     let session = match request.caller.era {
@@ -200,7 +202,8 @@ fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {
 
 async fn supply(request: &Request, snapshot: &Arc<Snapshot>) -> Arc<Supply> {
     let (settings, servers) = settings(request);
-    request.reception.hub.supply(snapshot, &servers, &settings).await
+    let within = Within { servers: &servers, effect: request.view.effect() };
+    request.reception.hub.supply_within(snapshot, within, &settings).await
 }
 
 fn activate(
@@ -328,7 +331,13 @@ async fn hear(
         View::Surface { servers, .. } => servers.as_slice(),
         View::Transparent { .. } => &[],
     };
-    let wanted = Wanted { servers, conversation: Some(&conversation.key), ..Wanted::plain(words) };
+    let wanted = Wanted {
+        servers,
+        effect: request.view.effect(),
+        person: request.caller.grant.name().unwrap_or(LOCAL),
+        conversation: Some(&conversation.key),
+        ..Wanted::plain(words)
+    };
     let mut heard = hub.hear(snapshot, supply, &wanted).await;
     if !found.is_empty() {
         heard.bound = found.to_vec();

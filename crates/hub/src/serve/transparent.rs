@@ -4,24 +4,74 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::tool::Effect;
+use toolyard_core::tool::{Effect, may_hide, unveiled};
 
 use super::answer::Request;
 use super::{era, park, subscribe};
 use crate::audit::Fate;
 use crate::caller::{Answer, Era};
-use crate::hub::{forward, is_error};
-use crate::jsonrpc::{ErrorObject, raw};
+use crate::hub::{Hub, forward, is_error, own_names};
+use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::upstream::link::{MODERN_VERSION, Peer, own_info};
 use crate::upstream::{Failure, Repeat};
 
-/// Answers with what the server answers. Calls are written down, and refused where the configuration says so.
-pub(crate) async fn answer(request: Request, server: &Arc<str>) -> Answer {
-    if request.method != "tools/call" {
-        return passed(request, server).await;
-    }
+/// Methods that change nothing at a server, besides those that are answered here.
+const READING: [&str; 15] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+];
+
+/// Answers with what the server answers. Tools that wait for a person are neither listed nor called; other calls are
+/// written down, and refused where the configuration says so.
+///
+/// What nobody can see is removed from definitions here too: a listing that hides nothing passes byte for byte.
+pub(crate) async fn answer(mut request: Request, server: &Arc<str>) -> Answer {
     let hub = Arc::clone(&request.reception.hub);
+    let may = request.view.effect();
+    match request.method.as_str() {
+        "tools/call" => {}
+        "tools/list" => {
+            let listed = plainly_listed(hub.passable(server, passed(request, server).await?), server);
+            return Ok(if may < Effect::Destroy { permitted(&hub, (server, may), listed) } else { listed });
+        }
+        // What a server does at a method that nobody knows is known to nobody.
+        method if may < Effect::Destroy && !READING.contains(&method) => {
+            let name = request.caller.grant.name().unwrap_or_default();
+            let why =
+                format!("the scope of client `{name}` permits no `{method}`, which may change anything");
+            return Err(ErrorObject::invalid_params(why));
+        }
+        _ => return passed(request, server).await,
+    }
+    // What a server lists is compared with what was approved before anything is called.
+    if let Some(upstream) = hub.upstream(server).filter(|it| !it.is_running()) {
+        let _ = upstream.link().await;
+    }
     let underway = hub.admit(server, &request.params, &request.caller)?;
+    let _turn = match hub.client_turn(server, &request.caller).await {
+        Ok(turn) => turn,
+        Err(held) => {
+            underway.end(Fate::HeldBack);
+            return Err(held);
+        }
+    };
+    let name = request.params.text("name").unwrap_or_default();
+    if let Some(tool) = hub.snapshot().catalog.find(server, &name) {
+        own_names(tool, &mut request.params)?;
+    }
     let answer = passed(request, server).await;
     underway.end(match &answer {
         Ok(result) if is_error(result) => Fate::Failed,
@@ -71,6 +121,50 @@ async fn passed(request: Request, server: &Arc<str>) -> Answer {
     }
 }
 
+/// Leaves out of a list what somebody may not call whose calls may do this at most.
+fn permitted(hub: &Hub, (server, may): (&str, Effect), listed: Box<RawValue>) -> Box<RawValue> {
+    let Ok(mut fields) = Fields::parse(Some(&listed)) else { return listed };
+    let tools: Vec<Box<RawValue>> = fields.read("tools").unwrap_or_default();
+    let snapshot = hub.snapshot();
+    let is_permitted = |tool: &RawValue| {
+        let name = Fields::parse(Some(tool)).ok().and_then(|tool| tool.text("name"));
+        let known = name.and_then(|name| snapshot.catalog.find(server, &name));
+        // One that is not known yet is listed when it is.
+        known.is_some_and(|tool| hub.permits_up_to(may, &snapshot, tool))
+    };
+    let tools: Vec<&RawValue> = tools.iter().map(|tool| &**tool).filter(|tool| is_permitted(tool)).collect();
+    fields.set("tools", raw(&tools));
+    raw(&fields)
+}
+
+/// Returns a listing whose definitions hide nothing; one whose names could not be told apart then is left out.
+fn plainly_listed(listing: Box<RawValue>, server: &str) -> Box<RawValue> {
+    if !may_hide(listing.get()) {
+        return listing;
+    }
+    let mut fields = Fields::parse(Some(&listing)).unwrap_or_default();
+    let Some(tools) = fields.read::<Vec<Box<RawValue>>>("tools") else { return listing };
+    let (mut shown, mut is_changed) = (Vec::with_capacity(tools.len()), false);
+    for definition in tools {
+        match unveiled(&definition) {
+            Ok(None) => shown.push(definition),
+            Ok(Some(seen)) => {
+                is_changed = true;
+                shown.push(seen.definition);
+            }
+            Err(err) => {
+                is_changed = true;
+                tracing::warn!(%server, "a tool is left out: {err}");
+            }
+        }
+    }
+    if !is_changed {
+        return listing;
+    }
+    fields.set("tools", raw(&shown));
+    raw(&fields)
+}
+
 /// A call may be repeated when its tool only reads, and so may what is known to list or get. Of methods
 /// that we do not know, nothing is known.
 fn repeat(request: &Request, server: &str) -> Repeat {
@@ -98,7 +192,7 @@ fn repeat(request: &Request, server: &str) -> Repeat {
 }
 
 fn greeting(request: &Request, peer: &Peer) -> Box<RawValue> {
-    let mut result = crate::jsonrpc::Fields::default();
+    let mut result = Fields::default();
     let version = era::negotiated(request.params.text("protocolVersion").as_deref());
     result.set("protocolVersion", raw(&version));
     result.set("capabilities", raw(&peer.capabilities));

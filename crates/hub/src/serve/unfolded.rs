@@ -26,7 +26,7 @@ pub(crate) async fn original(request: &mut Request, called: String) -> Result<St
     let is_inner = surface != Surface::All && called == OwnTool::CallTool.name();
     let name = if is_inner { outer.text("name").unwrap_or_default() } else { called.clone() };
     let snapshot = tools::snapshot_with(request, &name).await;
-    let consolidated = hub.consolidated(&snapshot);
+    let consolidated = hub.consolidated_up_to(request.view.effect(), &snapshot);
     let Some((server, tool)) = consolidated.get(&name).filter(|(server, _)| request.view.shows(server))
     else {
         return Ok(called);

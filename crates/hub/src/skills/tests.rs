@@ -192,3 +192,12 @@ fn s7_no_name_breaks_the_prompt() {
     let row = told.lines().find(|line| line.starts_with("| x"));
     assert_eq!(row, Some(r##"| x | `activate_skill("a\"} /\n\n# b")` |"##));
 }
+
+#[test]
+fn t27_a_pipe_in_the_place_of_a_skill_is_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mistakes = load(&pipe).unwrap_err();
+    assert_eq!(mistakes[0].message, "cannot be read: it is a pipe, not a file");
+}

@@ -15,6 +15,7 @@ use crate::config::{Server, Transport};
 use crate::frame::Bounds;
 use crate::oauth::{Authority, Settings};
 use crate::process::{Launch, Log};
+use crate::secrets::Secrets;
 use crate::services;
 
 /// Opens the connection; the task belongs to it and ends with it.
@@ -27,7 +28,8 @@ pub(crate) async fn open(
     let bounds = bounds(config);
     match &config.transport {
         Transport::Stdio { command, args, env, cwd } => {
-            let launch = Launch { command, args, env, cwd: cwd.as_deref() };
+            let confinement = config.sandbox.as_ref();
+            let launch = Launch { command, args, env, cwd: cwd.as_deref(), confinement };
             let log = Log::open(log_path(&around.logs, server), env.values().cloned());
             stdio::connect(server, bounds, around, &launch, log).map_err(|err| not_started(err.to_string()))
         }
@@ -114,5 +116,8 @@ fn endpoint(server: &Arc<str>, config: &Server, around: &Surroundings) -> Result
     let authority =
         settings.map(|settings| Authority::new(server, url.as_str(), settings, around.vault.clone()));
     let authority = authority.transpose().map_err(|err| not_started(err.to_string()))?;
-    Ok(Endpoint { client: around.http.clone(), url, headers: map, authority })
+    let secrets = Secrets::default();
+    headers.values().for_each(|value| secrets.add_header(value));
+    secrets.add_url(&url);
+    Ok(Endpoint { client: around.http.clone(), url, headers: map, authority, secrets })
 }

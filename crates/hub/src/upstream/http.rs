@@ -18,9 +18,15 @@ use super::{Failure, Sent};
 use crate::frame::{Frame, excess};
 use crate::jsonrpc::{Fields, Message};
 use crate::oauth::Authority;
+use crate::secrets::Secrets;
 
 /// Bytes of an error page that are shown.
 const SHOWN: usize = 300;
+/// Events that may come before the answer to a request, and how many messages' bytes they may have.
+const MOST_EVENTS: usize = 200_000;
+const MOST_MESSAGES: usize = 4;
+/// Bytes of an error page in which secrets are looked for before it is cut.
+const LOOKED_AT: usize = 64 * 1024;
 
 /// Where requests go, and what proves that we may send them.
 #[derive(Clone, Debug)]
@@ -29,6 +35,8 @@ pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) authority: Option<Authority>,
+    /// What the server is told and must not repeat to others.
+    pub(crate) secrets: Secrets,
 }
 
 impl Endpoint {
@@ -46,6 +54,7 @@ impl Endpoint {
         loop {
             let mut builder = request(&self.client).headers(self.headers.clone());
             if let Some(token) = &token {
+                self.secrets.add_token(token);
                 builder = builder.bearer_auth(token);
             }
             let response = builder.send().await.map_err(|err| self.unreachable(server, &err))?;
@@ -237,10 +246,20 @@ fn is_event_stream(response: &Response) -> bool {
 async fn read_events(link: &Arc<Link>, response: Response, scope: Option<u64>) -> Result<(), Failure> {
     let mut stream = response.bytes_stream();
     let mut events = Events::default();
+    let (mut bytes, mut count) = (0usize, 0usize);
     while let Some(Ok(chunk)) = stream.next().await {
+        bytes = bytes.saturating_add(chunk.len());
         for (_, frame) in events.feed(&chunk, link.bounds) {
+            count += 1;
             link.receive_frame(frame, scope);
         }
+        // The stream of no request has no end.
+        if scope.is_some() && (count > MOST_EVENTS || bytes / MOST_MESSAGES > link.bounds.bytes) {
+            let what = format!("it sent {count} events and {bytes} bytes before its answer");
+            return Err(Failure::Senseless { server: Arc::clone(&link.server), what });
+        }
+        // A server that sends without a pause must not keep the clock of its call from being looked at.
+        tokio::task::coop::consume_budget().await;
     }
     Ok(())
 }
@@ -275,7 +294,12 @@ async fn read_body(link: &Arc<Link>, response: Response, scope: Option<u64>) -> 
             {
                 return Err(Failure::Refused(error));
             }
-            let said = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]).trim().to_owned();
+            // What is hidden goes before the text is cut: a part of it would not be recognised.
+            let text = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]);
+            let text =
+                link.wire.secrets().map_or(text.clone(), |secrets| secrets.hide(&text).into_owned().into());
+            let mut said = text.trim().to_owned();
+            said.truncate(said.floor_char_boundary(SHOWN));
             Err(Failure::Http { server: Arc::clone(&link.server), status: status.as_u16(), said })
         }
     }

@@ -1,8 +1,10 @@
 //! Requests and answers over one connection to one server, whatever carries them.
 
 mod asking;
+mod progress;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,15 +13,16 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use asking::Asking;
+use asking::{Asking, OpenQuestion};
+use progress::{Progress, Report};
 
-use super::http::HttpWire;
+pub(crate) use wire::{Outgoing, Wire};
+
 use super::patience::{Patience, Spent, TimeLimit, Waiting};
-use super::sse::SseWire;
 use super::{Audience, Changes, Failure, News, Sent};
 use crate::caller::{Caller, Era};
 use crate::frame::{Bounds, Excess, Frame};
@@ -30,35 +33,18 @@ pub(crate) const MODERN_VERSION: &str = "2026-07-28";
 /// Prefix of the `_meta` keys that belong to the protocol and not to the caller.
 pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
 
+/// What a server says while it is at a call.
+const PROGRESS: &str = "notifications/progress";
+
 /// Equal announcements that come faster than this are one.
 const STORM: Duration = Duration::from_millis(50);
 
 /// A server may still be at a request that was given up this long ago.
 const GIVEN_UP: Duration = Duration::from_secs(60);
 const MOST_GIVEN_UP: usize = 256;
-/// Questions of one server that may be open at once.
+/// Questions of one server that may be open at once: to one client, and in all.
 const MOST_QUESTIONS: usize = 64;
-
-/// What carries the messages.
-#[derive(Debug)]
-pub(crate) enum Wire {
-    /// Lines to a child's standard input.
-    Lines(mpsc::Sender<Outgoing>),
-    /// One HTTP request per message.
-    Http(HttpWire),
-    /// An event stream for answers, HTTP requests for the rest.
-    Sse(SseWire),
-    /// A built-in server.
-    Builtin(Arc<toolyard_packs::Pack>),
-}
-
-/// A line on its way to a child.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    pub(crate) line: String,
-    /// The request that it is, if it is one.
-    pub(crate) id: Option<u64>,
-}
+const MOST_QUESTIONS_IN_ALL: usize = 1024;
 
 /// What the other side said about itself.
 #[derive(Clone, Debug)]
@@ -91,7 +77,7 @@ pub(crate) struct Link {
     /// Requests that were given up lately, each with its client.
     given_up: Mutex<VecDeque<(u64, Arc<str>, Instant)>>,
     /// The server's questions that wait for an answer, so that it can take them back.
-    open_questions: Mutex<HashMap<Id, (Arc<Asking>, AbortHandle)>>,
+    open_questions: Mutex<HashMap<Id, OpenQuestion>>,
     /// Told when the server has taken one of our subscriptions.
     pub(crate) acknowledged: Notify,
     closed: watch::Sender<Option<Arc<str>>>,
@@ -104,6 +90,7 @@ struct Pending {
     /// The caller's own token, to be put back into progress notifications.
     progress_token: Option<Box<RawValue>>,
     patience: Arc<Patience>,
+    progress: Arc<Progress>,
     sent: Sent,
 }
 
@@ -146,8 +133,15 @@ impl Link {
         let (reply, answer) = oneshot::channel();
         // What waits in the queue of a child was not sent yet.
         let sent = if matches!(self.wire, Wire::Lines(_)) { Sent::No } else { Sent::Perhaps };
-        let (caller, own_patience) = (Arc::clone(caller), Arc::clone(&patience));
-        let pending = Pending { reply, caller, progress_token, patience: own_patience, sent };
+        let progress = Arc::new(Progress::new());
+        let pending = Pending {
+            reply,
+            caller: Arc::clone(caller),
+            progress_token,
+            patience: Arc::clone(&patience),
+            progress: Arc::clone(&progress),
+            sent,
+        };
         self.pending.lock().insert(id, pending);
         // Looked at after the insertion: whoever closes the link ends what is pending after that.
         if let Some(reason) = self.closed_because() {
@@ -160,15 +154,22 @@ impl Link {
         let outcome = tokio::select! {
             outcome = self.exchange(Outgoing { line, id: Some(id) }, method, &params, answer) => outcome,
             spent = patience.ends() => Err(self.late(method, limit, spent)),
+            never = progress.relay(|report| caller.notify(PROGRESS, Some(report))) => match never {},
         };
         in_flight.answered = !matches!(outcome, Err(Failure::Late { .. }));
-        outcome
+        outcome.map_err(|failure| match self.wire.secrets() {
+            Some(secrets) => failure.without(secrets),
+            None => failure,
+        })
     }
 
     fn late(&self, method: &str, limit: TimeLimit, spent: Spent) -> Failure {
         let (limit, setting) = match spent {
             Spent::Answer => (limit.answer, "limits.callMs"),
             Spent::Total => (limit.total, "limits.callTotalMs"),
+            Spent::Questions => {
+                return self.senseless("nobody answered its questions, and it gave up on none".to_owned());
+            }
         };
         Failure::Late { server: Arc::clone(&self.server), method: method.to_owned(), limit, setting }
     }
@@ -324,6 +325,9 @@ impl Link {
             self.given_up.lock().retain(|(given_up, _, _)| *given_up != id);
         }
         if let Some(pending) = pending {
+            if let Some(report) = pending.progress.rest() {
+                pending.caller.notify(PROGRESS, Some(&report));
+            }
             let _ = pending.reply.send(outcome);
         }
     }
@@ -333,7 +337,7 @@ impl Link {
             return self.announce(changes);
         }
         match method {
-            "notifications/progress" => self.progress(params.as_deref()),
+            PROGRESS => self.progress(params.as_deref()),
             "notifications/resources/updated" => {
                 if let Some(params) = params {
                     let _ =
@@ -360,7 +364,7 @@ impl Link {
     fn take_back(&self, params: Option<&RawValue>) {
         let named = Fields::parse(params).ok().and_then(|it| Id::from_json(it.get("requestId")?.get()));
         let question = named.and_then(|id| self.open_questions.lock().remove(&id));
-        if let Some((asking, task)) = question {
+        if let Some(OpenQuestion { asking, task, .. }) = question {
             asking.take_back(&task);
         }
     }
@@ -378,15 +382,20 @@ impl Link {
     fn progress(&self, params: Option<&RawValue>) {
         let Ok(mut fields) = Fields::parse(params) else { return };
         let Some(id) = fields.read::<u64>("progressToken") else { return };
-        let (caller, token) = {
+        let (caller, token, progress) = {
             let pending = self.pending.lock();
             let Some(pending) = pending.get(&id) else { return };
-            pending.patience.renew();
-            (Arc::clone(&pending.caller), pending.progress_token.clone())
+            match pending.progress.hear() {
+                Report::Counts => pending.patience.renew(),
+                Report::Ignored => return,
+            }
+            (Arc::clone(&pending.caller), pending.progress_token.clone(), Arc::clone(&pending.progress))
         };
         if let Some(token) = token {
             fields.set("progressToken", token);
-            caller.notify("notifications/progress", Some(&raw(&fields)));
+            if let Some(report) = progress.pass(raw(&fields)) {
+                caller.notify(PROGRESS, Some(&report));
+            }
         }
     }
 
@@ -431,13 +440,15 @@ impl Link {
         let caller = self.addressee(scope);
         let patience = self.clocks_of(caller.as_ref(), scope);
         let (link, name) = (Arc::clone(self), id.clone());
+        let client: Arc<str> = caller.as_ref().map_or_else(|| "".into(), |caller| caller.client());
         let mut open = self.open_questions.lock();
         if open.len() >= MOST_QUESTIONS {
-            open.retain(|_, (_, task)| !task.is_finished());
+            open.retain(|_, question| !question.task.is_finished());
         }
+        let of_client = open.values().filter(|question| question.client == client).count();
         let mut questions = self.questions.lock();
         while questions.try_join_next().is_some() {}
-        if open.len() >= MOST_QUESTIONS {
+        if of_client >= MOST_QUESTIONS || open.len() >= MOST_QUESTIONS_IN_ALL {
             // Who asks faster than it hears the answers gets none.
             tracing::debug!(server = %self.server, "a question of the server was dropped: too many are open");
             return;
@@ -463,7 +474,7 @@ impl Link {
             let answer = asked.answer().await;
             link.send(response_line(Some(&id), &answer)).await;
         });
-        open.insert(name, (asking, task));
+        open.insert(name, OpenQuestion { asking, task, client });
     }
 
     /// Ends the connection for everybody who waits on it.

@@ -8,6 +8,13 @@ use tokio::time::Instant;
 
 use crate::config::Limits;
 
+/// How often a call that is waited for looks at the clock.
+const BEAT: Duration = Duration::from_secs(1);
+/// A look at the clock that comes this much too late: this process was stopped, or its machine slept.
+const OVERSLEPT: Duration = Duration::from_secs(2);
+/// Time that persons may take for all questions of one call.
+const LONGEST_THOUGHT: Duration = Duration::from_secs(1800);
+
 /// How long one request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeLimit {
@@ -36,6 +43,8 @@ pub(crate) enum Spent {
     Answer,
     /// It took too long in all.
     Total,
+    /// Its questions waited for too long.
+    Questions,
 }
 
 /// How long a call may still take.
@@ -55,13 +64,20 @@ struct Clock {
     open_questions: usize,
     /// Since when it stands still.
     stopped: Instant,
+    /// How long it stood still before.
+    stood: Duration,
 }
 
 impl Patience {
     pub(crate) fn new(limit: TimeLimit) -> Self {
         let now = Instant::now();
-        let clock =
-            Clock { answer: now + limit.answer, total: now + limit.total, open_questions: 0, stopped: now };
+        let clock = Clock {
+            answer: now + limit.answer,
+            total: now + limit.total,
+            open_questions: 0,
+            stopped: now,
+            stood: Duration::ZERO,
+        };
         Self { limit, clock: Mutex::new(clock) }
     }
 
@@ -71,14 +87,28 @@ impl Patience {
 
     pub(crate) async fn ends(&self) -> Spent {
         loop {
-            let glance = {
-                let clock = self.clock.lock();
-                if clock.open_questions > 0 { Instant::now() + self.limit.answer } else { clock.next().0 }
-            };
+            let before = Instant::now();
+            let glance = self.clock.lock().next().0.clamp(before, before + BEAT);
             tokio::time::sleep_until(glance).await;
-            if let Some(spent) = self.spent_at(Instant::now()) {
+            let now = Instant::now();
+            let late = now.saturating_duration_since(glance);
+            if late >= OVERSLEPT {
+                // The server may have answered in time, and nobody was there to read it.
+                self.forgive(late);
+            }
+            if let Some(spent) = self.spent_at(now) {
                 return spent;
             }
+        }
+    }
+
+    /// Takes time off in which nobody could have noticed an answer.
+    fn forgive(&self, late: Duration) {
+        let mut clock = self.clock.lock();
+        clock.answer += late;
+        clock.total += late;
+        if clock.open_questions > 0 {
+            clock.stopped += late;
         }
     }
 
@@ -89,7 +119,7 @@ impl Patience {
     fn spent_at(&self, now: Instant) -> Option<Spent> {
         let clock = self.clock.lock();
         let (at, spent) = clock.next();
-        (clock.open_questions == 0 && at <= now).then_some(spent)
+        (at <= now).then_some(spent)
     }
 
     fn stop_at(&self, now: Instant) {
@@ -107,6 +137,7 @@ impl Patience {
             clock.answer = now + self.limit.answer;
             let stood = now.saturating_duration_since(clock.stopped);
             clock.total += stood;
+            clock.stood += stood;
         }
     }
 }
@@ -114,7 +145,20 @@ impl Patience {
 impl Clock {
     /// Returns the limit that is used up first, and when.
     fn next(&self) -> (Instant, Spent) {
+        if self.open_questions > 0 {
+            return (self.stopped + LONGEST_THOUGHT.saturating_sub(self.stood), Spent::Questions);
+        }
         if self.total < self.answer { (self.total, Spent::Total) } else { (self.answer, Spent::Answer) }
+    }
+}
+
+/// Waits for something, for so long at most; time in which this process was stopped does not count.
+pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    let patience = Patience::new(TimeLimit::fixed(limit));
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        _ = patience.ends() => None,
     }
 }
 
@@ -176,6 +220,34 @@ mod tests {
         patience.renew_at(start + 1008 * SECOND);
         assert_eq!(patience.spent_at(start + 1009 * SECOND), None);
         assert_eq!(patience.spent_at(start + 1010 * SECOND), Some(Spent::Total), "six seconds were left");
+    }
+
+    #[test]
+    fn m1_questions_that_nobody_answers_do_not_hold_a_call_for_ever() {
+        let (patience, start) = begun(TimeLimit { answer: 5 * SECOND, total: 10 * SECOND });
+        let mut now = start;
+        for _ in 0..17 {
+            patience.stop_at(now);
+            now += 100 * SECOND;
+            assert_eq!(patience.spent_at(now), None);
+            patience.go_on_at(now);
+        }
+        patience.stop_at(now);
+        assert_eq!(patience.spent_at(now + 99 * SECOND), None);
+        assert_eq!(patience.spent_at(now + 100 * SECOND), Some(Spent::Questions));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn t27_time_in_which_the_process_was_stopped_does_not_count() {
+        let start = Instant::now();
+        let call = tokio::spawn(within(10 * SECOND, std::future::pending::<()>()));
+        tokio::time::sleep(3 * SECOND).await;
+        tokio::time::advance(20 * SECOND).await;
+        tokio::time::sleep(6 * SECOND).await;
+        assert!(!call.is_finished(), "nine seconds are used up, and twenty were lost");
+        assert_eq!(call.await.unwrap(), None);
+        let used = start.elapsed() - 20 * SECOND;
+        assert!((10 * SECOND..12 * SECOND).contains(&used), "{used:?}");
     }
 
     fn begun(limit: TimeLimit) -> (Patience, Instant) {

@@ -97,7 +97,7 @@ impl Events {
 /// Sends messages to the address that the event stream named.
 #[derive(Debug)]
 pub(crate) struct SseWire {
-    endpoint: Endpoint,
+    pub(crate) endpoint: Endpoint,
     target: Url,
 }
 
@@ -145,7 +145,8 @@ pub(crate) async fn connect(
         if let Some((name, Frame::Line(data))) = ready.next()
             && name == "endpoint"
         {
-            break (endpoint_url(server, &endpoint.url, &data)?, ready.collect::<Vec<_>>());
+            let target = endpoint_url(server, &endpoint.url, &data);
+            break (target.map_err(|failure| failure.without(&endpoint.secrets))?, ready.collect::<Vec<_>>());
         }
     };
     let wire = Wire::Sse(SseWire { endpoint, target });
@@ -160,6 +161,7 @@ pub(crate) async fn connect(
                 for (_, frame) in events.feed(&chunk, bounds) {
                     reader.receive_frame(frame, None);
                 }
+                tokio::task::coop::consume_budget().await;
             }
         };
         tokio::select! {

@@ -89,6 +89,8 @@ pub struct Learnt {
     pub transport: Transport,
     /// What it offers; an error is why that could not be learnt.
     pub listing: Result<Arc<Listing>, String>,
+    /// Told when it is written down.
+    pub(crate) written: oneshot::Sender<()>,
 }
 
 /// One configured server.
@@ -110,7 +112,7 @@ pub struct Upstream {
 #[derive(Debug)]
 struct Current {
     link: Option<Arc<Link>>,
-    /// Whether the link is only there to be listed; whoever wants to use the server waits.
+    /// Whether the link is not listed yet, or only there to be; whoever wants to use the server waits.
     is_learning: bool,
     last_used: Instant,
     /// Uses of the link by clients.
@@ -206,6 +208,9 @@ impl Upstream {
     ) -> Result<Box<RawValue>, Failure> {
         let limit = TimeLimit::of(&self.config.limits);
         let link = self.link().await?;
+        if method == "tools/call" {
+            caller.reached.store(true, Ordering::Relaxed);
+        }
         let first = link.request(method, params.clone(), caller, limit).await;
         match (&first, repeat) {
             // A write that was under way may have happened, so only reads are tried again.
@@ -256,6 +261,13 @@ impl Upstream {
         current.last_used = Instant::now();
         current.uses += 1;
         Some(link)
+    }
+
+    /// Whether the server runs, and what it offers is known.
+    pub(crate) fn is_running(&self) -> bool {
+        let current = self.current.lock();
+        let is_open = current.link.as_ref().is_some_and(|link| link.closed_because().is_none());
+        is_open && !current.is_learning && !current.is_outdated(self.ability_count.load(Ordering::Acquire))
     }
 
     fn used(&self) {

@@ -153,3 +153,19 @@ fn fake_keyring(folder: &Path, behaviour: &str) -> Keyring {
     fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     Keyring::SecretTool(program)
 }
+
+#[test]
+fn t27_a_key_that_others_may_read_is_not_used_and_nothing_is_lost() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Vault::open(folder.path(), None);
+    let key = folder.path().join("vault.key");
+    let set = |mode| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+    open().put("a", &Secret::new("one".to_owned())).unwrap();
+    set(0o644);
+    let said = open().get::<Secret>("a").unwrap_err().to_string();
+    assert!(said.contains("is not used: other users may read or change it; make it yours alone"), "{said}");
+    assert!(open().put("a", &Secret::new("two".to_owned())).is_err());
+    set(0o600);
+    assert_eq!(open().get::<Secret>("a").unwrap().unwrap().expose(), "one");
+}

@@ -290,3 +290,13 @@ fn mistakes(text: &str, file: &str) -> String {
     let mistakes = Template::parse(text, Path::new(file)).unwrap_err();
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
+
+#[test]
+fn t27_a_pipe_in_the_place_of_a_workflow_is_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (_, mistakes) = read(&[pipe]);
+    assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    assert_eq!(mistakes[0].message, "cannot be read: it is a pipe, not a file");
+}

@@ -76,6 +76,32 @@ fn joined(folder: &str, target: &str) -> String {
     parts.join("/")
 }
 
+/// Crates that the program is built from and that the list of dependencies leaves out, and those that are listed only.
+fn untold(list: &str, manifests: &[File]) -> Findings {
+    let used: BTreeSet<&str> = manifests.iter().flat_map(|it| dependencies(&it.text)).collect();
+    let rows = list.lines().filter_map(|line| line.strip_prefix("| "));
+    let told: BTreeSet<&str> =
+        rows.flat_map(|row| row.split('|').next().unwrap_or_default().split(',').map(str::trim)).collect();
+    let missing = used.difference(&told).map(|name| format!("`{name}` is used and not listed"));
+    let gone = told.difference(&used).filter(|name| **name != "crate");
+    missing.chain(gone.map(|name| format!("`{name}` is listed and not used"))).collect()
+}
+
+/// Returns the crates of others that a manifest names, for any platform; not those of tests.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let mut is_wanted = false;
+    manifest.lines().filter_map(move |line| {
+        if let Some(table) = line.strip_prefix('[') {
+            is_wanted =
+                table.trim_end_matches(']').ends_with("dependencies") && !table.contains("dev-dependencies");
+            return None;
+        }
+        let name = line.split(['=', '.']).next()?.trim();
+        let is_own = name.starts_with("toolyard") || name == "testkit";
+        (is_wanted && !name.is_empty() && !name.starts_with('#') && !is_own).then_some(name)
+    })
+}
+
 /// Modules of the product that the map leaves out.
 fn off_the_map(map: &str, lists: &[File]) -> Findings {
     let named: BTreeSet<&str> = quoted(map).map(|(_, text)| text).collect();
@@ -231,6 +257,24 @@ fn a_lost_path_is_found() {
     let text = "`crates/core/src/gone.rs` and `crates/core` and `x/y`\n[a](b.md#c) [d](https://e) [f](../g.md) [h](#i)";
     let found = lost(&file("docs/a.md", text), |path| path == "crates/core" || path == "g.md");
     assert_eq!(found, ["docs/a.md:1: `crates/core/src/gone.rs`", "docs/a.md:2: `docs/b.md`"]);
+}
+
+#[test]
+fn t27_every_dependency_says_why_it_is_trusted() {
+    let is_product = |path: &str| path.ends_with("/Cargo.toml") && !path.starts_with("crates/testkit/");
+    let manifests: Vec<File> = tree::all().into_iter().filter(|file| is_product(&file.path)).collect();
+    assert!(manifests.len() > 5);
+    clean(&untold(&read("docs/dependencies.md"), &manifests), "Correct docs/dependencies.md.");
+}
+
+#[test]
+fn an_untold_dependency_is_found() {
+    let manifest = "[dependencies]\nurl = \"2\"\nlost.version = \"1\"\n[target.'cfg(unix)'.dependencies]\nfar = \"1\"\n[dev-dependencies]\ninsta = \"1\"";
+    let found = untold("| crate | x |\n| url, gone | y |", &[file("crates/hub/Cargo.toml", manifest)]);
+    assert_eq!(
+        found,
+        ["`far` is used and not listed", "`lost` is used and not listed", "`gone` is listed and not used"]
+    );
 }
 
 #[test]

@@ -12,16 +12,21 @@ const MANY: usize = 3;
 const SIGNS: [char; 2] = ['µ', 'º'];
 
 /// What lists of lower-case words may be made of: all words of a list are of one kind.
-const KNOWN: [(&str, &str); 17] = [
+const KNOWN: [(&str, &str); 18] = [
     (
         "types and keywords of JSON Schema",
         "string number integer boolean object array null const enum default examples items properties required type \
-         description definitions uri url pattern minimum maximum",
+         description definitions uri url pattern minimum maximum name format title annotations",
     ),
     (
         "keys of settings files and of arguments of the hub's own tools",
         "confirm feedback more session arguments command args env cwd url headers enabled type name when description tools servers serve store routing toolset \
          arguments session confirm more model",
+    ),
+    (
+        "members of definitions and of tokens, switches and headers of tables of this program",
+        "annotations description icons name title aud exp iss profiles servers effect client may use a minute at once \
+         after hostile server runs set until",
     ),
     ("names that parameters have by convention", "url uri website domain path filename directory folder"),
     ("dates in names of parameters, written together", "startdate enddate duedate birthdate"),
@@ -47,7 +52,7 @@ const KNOWN: [(&str, &str); 17] = [
          requests ran wrong part confirm draft and values asked offered declined \
          calls valid exact recall precision invented repeated queries µs acts right asks offers the one declines \
          rightly tokens s score findings essential utility fallback client file npx npm node pipx python \
-         pack what it is catalog sarif servers",
+         pack what it is catalog sarif servers corrections texts noticed rules classifier",
     ),
     (
         "what models call the name and the arguments of a call",

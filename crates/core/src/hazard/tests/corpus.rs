@@ -10,16 +10,20 @@ use super::*;
 
 const DESTRUCTIVE: &str = include_str!("../../../tests/data/hazard/destructive.jsonl");
 const HARMLESS: &str = include_str!("../../../tests/data/hazard/harmless.jsonl");
+pub(super) const ATTACKS: &str = include_str!("../../../tests/data/hazard/attacks.jsonl");
+const EVERYDAY: &str = include_str!("../../../tests/data/hazard/everyday.jsonl");
 /// Of a hundred harmless calls, so many may be asked about.
 const ASKED_PERCENT: usize = 5;
+/// Of a hundred everyday calls, so many may be refused where only reads are allowed, or asked about.
+const REFUSED_PERCENT: usize = 3;
 
 #[derive(Clone, Debug, Deserialize)]
-struct Call {
-    /// What a destructive call is at least.
+pub(super) struct Call {
+    /// What a destructive call is at least, or what an everyday one is.
     #[serde(default)]
     is: Expected,
-    server: String,
-    name: String,
+    pub(super) server: String,
+    pub(super) name: String,
     #[serde(default)]
     description: String,
     #[serde(default)]
@@ -27,7 +31,7 @@ struct Call {
     /// The properties of the input schema; without, those of the arguments.
     #[serde(default)]
     parameters: Value,
-    arguments: Value,
+    pub(super) arguments: Value,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -36,9 +40,11 @@ enum Expected {
     Destroy,
     #[default]
     Changes,
+    Write,
+    Read,
 }
 
-fn calls(lines: &str) -> Vec<Call> {
+pub(super) fn calls(lines: &str) -> Vec<Call> {
     lines.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
 
@@ -62,7 +68,7 @@ impl Call {
         Catalog::gather([(listed, bounds)]).0.tools()[0].clone()
     }
 
-    fn effect(&self) -> Effect {
+    pub(super) fn effect(&self) -> Effect {
         let tool = self.tool();
         assess(&tool, tool.effect, &self.arguments).effect
     }
@@ -74,7 +80,7 @@ fn c3_no_destructive_call_is_taken_for_less() {
     assert!(all.len() >= 150, "{}", all.len());
     let is_less = |call: &&Call| match call.is {
         Expected::Destroy => call.effect() != Effect::Destroy,
-        Expected::Changes => call.effect() == Effect::Read,
+        Expected::Changes | Expected::Write | Expected::Read => call.effect() == Effect::Read,
     };
     let missed: Vec<String> = all
         .iter()
@@ -95,6 +101,38 @@ fn c3_few_harmless_calls_are_asked_about() {
         .collect();
     let is_rare = asked.len() * 100 <= all.len() * ASKED_PERCENT;
     assert!(is_rare, "{} of {}:\n{}", asked.len(), all.len(), asked.join("\n"));
+}
+
+#[test]
+fn h1_no_call_that_may_change_something_is_judged_a_read() {
+    let all = calls(ATTACKS);
+    assert!(all.len() >= 200, "{}", all.len());
+    let missed: Vec<String> = all
+        .iter()
+        .filter(|call| call.effect() == Effect::Read)
+        .map(|it| format!("{}__{} {}", it.server, it.name, it.arguments))
+        .collect();
+    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), all.len(), missed.join("\n"));
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "who runs the tests reads the figures")]
+fn h1_few_everyday_calls_are_refused_or_asked_about() {
+    let all = calls(EVERYDAY);
+    assert!(all.len() >= 500, "{}", all.len());
+    let is_needless = |call: &&Call| match call.is {
+        Expected::Read => call.effect() != Effect::Read,
+        Expected::Write | Expected::Changes | Expected::Destroy => call.effect() == Effect::Destroy,
+    };
+    let needless: Vec<String> = all
+        .iter()
+        .filter(is_needless)
+        .map(|it| format!("{:?} {}__{} {}", it.effect(), it.server, it.name, it.arguments))
+        .collect();
+    let reads = all.iter().filter(|call| call.is == Expected::Read).count();
+    let figures = format!("{} of {} ({reads} of them reads)", needless.len(), all.len());
+    eprintln!("refused or asked about without need: {figures}\n{}", needless.join("\n"));
+    assert!(needless.len() * 100 <= all.len() * REFUSED_PERCENT, "{figures}:\n{}", needless.join("\n"));
 }
 
 /// A way to write the same call differently.

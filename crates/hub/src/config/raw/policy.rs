@@ -19,6 +19,8 @@ pub(in crate::config) struct RawPolicy {
     pub(in crate::config) allow: Vec<String>,
     /// Calls per minute, by glob over `server__tool`; the lowest that fits a tool counts.
     pub(in crate::config) rate_limits: Option<BTreeMap<String, CallsPerMinute>>,
+    /// What happens to tools and results whose texts look like instructions to a model.
+    pub(in crate::config) screening: Option<RawScreening>,
     /// Refuses every call that does more than read.
     pub(in crate::config) read_only: Option<bool>,
     /// What happens before a call; the first rule that fits decides. Without one, what destroys is asked
@@ -26,6 +28,40 @@ pub(in crate::config) struct RawPolicy {
     #[expect(dead_code, reason = "only its schema is used: the rules are read one by one")]
     #[serde(default)]
     pub(in crate::config) rules: Vec<RawRule>,
+    /// What happens to tools that nobody has seen before; "first-use" by default. A tool whose definition changes later
+    /// waits for `toolyard approve` either way.
+    pub(in crate::config) trust: Option<RawTrust>,
+}
+
+/// `first-use` accepts a tool as it is seen first, `ask` keeps it back until `toolyard approve`.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Trust")]
+pub(in crate::config) enum RawTrust {
+    FirstUse,
+    Ask,
+}
+
+/// What a server says about it, or a switch of another program.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(untagged)]
+#[schemars(rename = "ServerTrust")]
+pub(in crate::config) enum RawServerTrust {
+    Word(RawTrust),
+    Switch(#[expect(dead_code, reason = "other programs write it")] bool),
+}
+
+/// What happens to texts that look like instructions to a model.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Screening")]
+pub(in crate::config) enum RawScreening {
+    /// Nothing is screened.
+    Allow,
+    /// People are told of such tools, and programs of such results.
+    Warn,
+    /// Such tools are neither listed nor callable, too.
+    Quarantine,
 }
 
 /// What happens before calls of some tools. A rule without `tool`, `server` and `effect` fits every call.

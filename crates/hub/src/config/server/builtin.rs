@@ -107,7 +107,7 @@ impl Resolving<'_, '_, '_> {
 
     fn declared_in(&mut self, file: &str) -> Option<Value> {
         let path = self.path(file);
-        let read = std::fs::read_to_string(&path).map_err(|err| err.to_string());
+        let read = crate::config::read_text(&path).map_err(|err| err.to_string());
         match read.and_then(|text| serde_json::from_str(&text).map_err(|err| err.to_string())) {
             Ok(declared) => Some(declared),
             Err(error) => {

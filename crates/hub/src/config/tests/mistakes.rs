@@ -177,11 +177,32 @@ fn syntax_errors_have_a_place() {
 }
 
 #[test]
-fn an_address_of_the_network_needs_a_token() {
-    insta::assert_snapshot!(mistakes(r#"{ "serve": { "http": "0.0.0.0:8808" } }"#), @r#"
-    toolyard.json:1:22: `0.0.0.0:8808` can be reached from other machines, so `serve` needs a `token`
-      hint: add "token": "${TOOLYARD_TOKEN}", or bind to 127.0.0.1
-    "#);
+fn t27_an_issuer_is_one_that_nobody_between_can_answer_for() {
+    let serve = |key: &str, value: &str| {
+        let mut oauth =
+            serde_json::json!({"issuer": "https://login.example", "audience": "https://hub.example/mcp"});
+        oauth[key] = value.into();
+        serde_json::json!({"serve": {"oauth": oauth}}).to_string()
+    };
+    for (key, value) in [
+        ("issuer", "http://login.example"),
+        ("issuer", "login"),
+        ("audience", "hub"),
+        ("audience", "https://hub.example/mcp?a=b"),
+        ("jwks", "http://login.example/keys"),
+    ] {
+        let said = mistakes(&serve(key, value)).to_string();
+        assert!(said.contains(&format!("`{key}` of `oauth` in `serve` cannot be used")), "{value}: {said}");
+    }
+    let taken = config(&serve("issuer", "http://127.0.0.1:9")).serve.oauth.unwrap();
+    assert_eq!(
+        (taken.issuer.as_str(), taken.audience.as_str()),
+        ("http://127.0.0.1:9", "https://hub.example/mcp")
+    );
+}
+
+#[test]
+fn a_token_can_be_used_in_a_header() {
     insta::assert_snapshot!(mistakes(r#"{ "serve": { "http": "[::]:8808", "token": "" } }"#), @"
     toolyard.json:1:44: `token` in `serve` is empty or not usable in a header
       hint: use letters, digits and signs, without spaces

@@ -13,11 +13,17 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::serve::park::AbortOnDrop;
+
 /// Quiet streams get a comment this often, so that nobody between us takes them for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Events of a broken stream that can be sent again, and broken streams of a session.
 const KEPT_EVENTS: usize = 64;
 const KEPT_STREAMS: usize = 16;
+/// Bytes of events that can be sent again; the last one is kept however long it is.
+const KEPT_BYTES: usize = 1024 * 1024;
+/// Time for a client to come back to a stream that broke.
+const COMING_BACK: Duration = Duration::from_secs(30);
 /// Time for a connection to give a stream up whose client has come back on another.
 const RECLAIM: Duration = Duration::from_secs(1);
 
@@ -96,12 +102,14 @@ pub(crate) struct Memory {
     stream: String,
     sent: VecDeque<(u64, String)>,
     count: u64,
+    /// Bytes of what was sent.
+    bytes: usize,
 }
 
 impl Memory {
     pub(crate) fn new() -> Self {
         let stream = crate::serve::era::fresh_principal().to_string();
-        Self { stream, sent: VecDeque::new(), count: 0 }
+        Self { stream, sent: VecDeque::new(), count: 0, bytes: 0 }
     }
 
     fn first(&self) -> Bytes {
@@ -112,10 +120,11 @@ impl Memory {
     fn event(&mut self, line: String) -> Bytes {
         self.count += 1;
         let event = format!("id: {}.{}\nevent: message\ndata: {line}\n\n", self.stream, self.count);
-        if self.sent.len() == KEPT_EVENTS {
-            self.sent.pop_front();
-        }
+        self.bytes += line.len();
         self.sent.push_back((self.count, line));
+        while self.sent.len() > 1 && (self.sent.len() > KEPT_EVENTS || self.bytes > KEPT_BYTES) {
+            self.bytes -= self.sent.pop_front().map_or(0, |(_, line)| line.len());
+        }
         Bytes::from(event)
     }
 }
@@ -124,9 +133,18 @@ impl Memory {
 #[derive(Debug, Default)]
 pub(crate) struct Broken {
     /// Oldest first.
-    flows: Mutex<VecDeque<(String, Flow<mpsc::Receiver<String>>)>>,
+    flows: Mutex<VecDeque<Kept>>,
     under_way: Mutex<HashMap<String, Arc<Notify>>>,
     came_back: Notify,
+}
+
+/// A stream that waits for its client.
+#[derive(Debug)]
+struct Kept {
+    stream: String,
+    flow: Flow<mpsc::Receiver<String>>,
+    /// Gives it up when the client does not come back.
+    _expiry: Option<AbortOnDrop<()>>,
 }
 
 impl Broken {
@@ -138,6 +156,7 @@ impl Broken {
         let memory = flow.memory.as_mut()?;
         let missed: Vec<(u64, String)> = memory.sent.drain(..).filter(|(at, _)| *at > number).collect();
         memory.count = missed.first().map_or(memory.count, |(at, _)| at - 1);
+        memory.bytes = 0;
         for (_, line) in missed.into_iter().rev() {
             flow.waiting.push_front(line);
         }
@@ -150,8 +169,8 @@ impl Broken {
         came_back.as_mut().enable();
         let take = || {
             let mut flows = self.flows.lock();
-            let at = flows.iter().position(|(name, _)| name == stream)?;
-            flows.remove(at).map(|(_, flow)| flow)
+            let at = flows.iter().position(|kept| kept.stream == stream)?;
+            flows.remove(at).map(|kept| kept.flow)
         };
         if let Some(flow) = take() {
             return Some(flow);
@@ -170,13 +189,27 @@ impl Broken {
         tokio::time::timeout(RECLAIM, waiting).await.ok()
     }
 
-    fn keep(&self, flow: Flow<mpsc::Receiver<String>>) {
+    /// Keeps a stream for a while. What was asked on it is unanswered for good when it is given up.
+    fn keep(self: &Arc<Self>, flow: Flow<mpsc::Receiver<String>>) {
         let Some(memory) = &flow.memory else { return };
+        let stream = memory.stream.clone();
+        let _expiry = tokio::runtime::Handle::try_current().ok().map(|runtime| {
+            let (home, stream) = (Arc::downgrade(self), stream.clone());
+            AbortOnDrop(runtime.spawn(async move {
+                tokio::time::sleep(COMING_BACK).await;
+                let Some(home) = home.upgrade() else { return };
+                let mut flows = home.flows.lock();
+                let given_up =
+                    flows.iter().position(|kept| kept.stream == stream).and_then(|at| flows.remove(at));
+                drop(flows);
+                drop(given_up);
+            }))
+        });
         let mut flows = self.flows.lock();
-        flows.push_back((memory.stream.clone(), flow));
-        if flows.len() > KEPT_STREAMS {
-            flows.pop_front();
-        }
+        flows.push_back(Kept { stream, flow, _expiry });
+        let oldest = if flows.len() > KEPT_STREAMS { flows.pop_front() } else { None };
+        drop(flows);
+        drop(oldest);
         self.came_back.notify_waiters();
     }
 }
@@ -304,4 +337,33 @@ pub(crate) fn carried(
         carried.next().await.map(|bytes| (Ok(bytes), carried))
     });
     futures_util::StreamExt::chain(stream::iter(greeting.map(Ok)), rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn m1_a_stream_to_which_nobody_comes_back_is_given_up_and_what_was_asked_on_it_too() {
+        let home = Arc::new(Broken::default());
+        let (lines, outgoing) = mpsc::channel(1);
+        let (_close, closing) = watch::channel(false);
+        let flow = Flow::new(Vec::new(), outgoing, Ending::Never, closing).remembered(Some(Memory::new()));
+        drop(Carried::new(flow, Arc::clone(&home)));
+        tokio::time::sleep(COMING_BACK / 2).await;
+        assert!(!lines.is_closed(), "the client may come back");
+        lines.closed().await;
+        assert!(home.flows.lock().is_empty());
+    }
+
+    #[test]
+    fn m2_what_is_kept_to_be_sent_again_is_bounded_in_bytes() {
+        let mut memory = Memory::new();
+        for _ in 0..KEPT_EVENTS {
+            memory.event("x".repeat(KEPT_BYTES / 4));
+        }
+        assert_eq!(memory.sent.len(), 4);
+        memory.event("x".repeat(2 * KEPT_BYTES));
+        assert_eq!(memory.sent.len(), 1, "the last one is kept however long it is");
+    }
 }

@@ -101,8 +101,8 @@ fn parameters(headers: &HeaderMap, asked: &Asked, view: &View, hub: &Hub) -> Res
     let snapshot = hub.snapshot();
     let name = asked.params.text("name").unwrap_or_default();
     let tool: Option<&Tool> = match view {
-        View::Transparent { server } => snapshot.catalog.find(server, &name),
-        View::Surface { .. } => snapshot.catalog.get(&name),
+        View::Transparent { server, .. } => snapshot.catalog.find(server, &name),
+        View::Surface { .. } => snapshot.catalog.get(&name).filter(|tool| view.shows(&tool.server)),
     };
     let Some(definition) = tool.map(|tool| &tool.definition).filter(|it| it.get().contains("x-mcp-header"))
     else {

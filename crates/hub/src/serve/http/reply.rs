@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::{mpsc, watch};
 
+use super::connections::Listens;
 use super::flow::{Broken, Ending, Final, Flow, Lines, Memory, Work, carried};
 use crate::jsonrpc::{ErrorObject, Id, response_line};
 
@@ -61,7 +62,9 @@ pub(crate) fn resumed(flow: Flow<mpsc::Receiver<String>>, home: Arc<Broken>) -> 
 
 /// Streams what belongs to no request.
 pub(crate) fn stream(outgoing: impl Lines, closing: watch::Receiver<bool>) -> Response {
-    sse(Flow::new(Vec::new(), outgoing, Ending::Never, closing).bytes())
+    let mut response = sse(Flow::new(Vec::new(), outgoing, Ending::Never, closing).bytes());
+    response.extensions_mut().insert(Listens);
+    response
 }
 
 fn sse(events: impl futures_util::Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {

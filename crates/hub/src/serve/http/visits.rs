@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -38,7 +39,7 @@ const HEADER: &str = "mcp-session-id";
 /// The sessions of one HTTP server.
 #[derive(Debug, Default)]
 pub(crate) struct Visits {
-    open: Mutex<HashMap<String, Arc<Visit>>>,
+    open: Arc<Mutex<HashMap<String, Arc<Visit>>>>,
     ended: Mutex<HashSet<String>>,
 }
 
@@ -84,7 +85,7 @@ impl Visits {
             principal: client.principal.to_string(),
             info: client.info.clone(),
             capabilities: client.capabilities.clone(),
-            view: format!("{view:?}"),
+            view: view.mark(),
         };
         let id = reception.hub.seal.close(PURPOSE, &introduction, LIFETIME);
         self.insert(reception, view, client, id)
@@ -95,13 +96,24 @@ impl Visits {
         let (lines, outgoing) = mpsc::channel(QUEUE);
         let session = Arc::new(Session::new(reception, view, client, lines));
         let relay = Arc::clone(&session);
+        let (ended, visits) = (reception.hub.access().left(session.view.grant()), Arc::downgrade(&self.open));
+        let named = id.clone();
         let visit = Arc::new(Visit {
             id: id.clone(),
             session,
             outgoing: Arc::new(Mutex::new(Some(outgoing))),
             broken: Arc::default(),
             last_used: Mutex::new(Instant::now()),
-            relaying: tokio::spawn(async move { relay.relay_news().await }),
+            relaying: tokio::spawn(async move {
+                tokio::select! {
+                    () = relay.relay_news() => {}
+                    () = ended => {
+                        relay.end();
+                        // This task ends with the visit, so nothing may follow.
+                        drop(visits.upgrade().and_then(|open| open.lock().remove(&named)));
+                    }
+                }
+            }),
         });
         let mut open = self.open.lock();
         if open.len() >= MOST {
@@ -125,15 +137,16 @@ impl Visits {
         let id = headers.get(HEADER)?.to_str().ok()?;
         let found = self.open.lock().get(id).cloned();
         if let Some(visit) = found {
-            if format!("{:?}", visit.session.view) != format!("{view:?}") {
+            if visit.session.view.mark() != view.mark() {
                 return None;
             }
             *visit.last_used.lock() = Instant::now();
             return Some(visit);
         }
         let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
-        let is_ended = self.ended.lock().contains(&introduction.principal);
-        if is_ended || introduction.view != format!("{view:?}") {
+        let is_ended = self.ended.lock().contains(&introduction.principal)
+            || reception.hub.has_ended(number(&introduction.principal));
+        if is_ended || introduction.view != view.mark() {
             return None;
         }
         let client = Client {
@@ -149,16 +162,34 @@ impl Visits {
     pub(crate) fn end(&self, reception: &Arc<Reception>, view: &View, headers: &HeaderMap) -> Option<()> {
         let id = headers.get(HEADER)?.to_str().ok()?;
         let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
-        if introduction.view != format!("{view:?}") {
+        if introduction.view != view.mark() {
             return None;
         }
-        self.open.lock().remove(id);
-        let mut ended = self.ended.lock();
-        if ended.len() >= MOST {
-            ended.clear();
+        let visit = self.open.lock().remove(id);
+        if let Some(visit) = visit {
+            visit.session.end();
         }
-        ended.insert(introduction.principal).then_some(())
+        let number = number(&introduction.principal);
+        let was_over = reception.hub.has_ended(number);
+        let is_new = {
+            let mut ended = self.ended.lock();
+            // Those are in the store.
+            if ended.len() >= MOST {
+                ended.clear();
+            }
+            ended.insert(introduction.principal)
+        };
+        if is_new && !was_over {
+            reception.hub.end_session(number, LIFETIME);
+        }
+        (is_new && !was_over).then_some(())
     }
+}
+
+/// The number under which the store remembers that a session has ended.
+fn number(principal: &str) -> u64 {
+    let digest = Sha256::new_with_prefix(b"session ended").chain_update(principal).finalize();
+    digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// Says what is wrong with the session that a request names, or does not.

@@ -13,6 +13,8 @@ use super::pending::Question;
 use super::reply::{self, Reply, rounded, shortened};
 use super::{Chosen, Follow, RouteCall, input, servers, values};
 use crate::jsonrpc::raw;
+use crate::pins::Pin;
+use crate::policy::Refusal;
 use crate::serve::tools::one_line;
 use crate::upstream::State;
 
@@ -48,6 +50,14 @@ impl RouteCall {
         }
     }
 
+    /// Says that an answer is for a tool that is not what it was when it was shown.
+    pub(super) fn outdated(&self, question: &Question, position: usize) -> Option<Box<RawValue>> {
+        let tool = &self.snapshot.catalog.tools()[position];
+        let shown = question.pins.iter().find(|(id, _)| id == tool.id.as_str())?;
+        let refusal = Refusal::Changed { tool: tool.id.as_str().to_owned() };
+        (shown.1 != Pin::of(&tool.definition)).then(|| self.failed(&refusal.to_string(), 0.0, &[]))
+    }
+
     /// Answers with a question as text. With the task there is a handle for the answer.
     pub(super) fn question(
         &self,
@@ -81,7 +91,13 @@ impl RouteCall {
                 (Some(id.to_owned()), arguments, missing)
             });
         let arguments = arguments.or_else(|| self.input.arguments.clone());
-        let offered = self.tools(offered).iter().map(|tool| tool.id.as_str().to_owned()).collect();
+        let shown = self.tools(offered);
+        let offered = shown.iter().map(|tool| tool.id.as_str().to_owned()).collect();
+        let meant = chosen.as_deref().and_then(|id| self.snapshot.catalog.get(id));
+        let pins = shown.into_iter().chain(meant).map(|tool| {
+            let pin = Pin::of(&tool.definition);
+            (tool.id.as_str().to_owned(), pin)
+        });
         let question = Question {
             principal: self.caller.principal.to_string(),
             task: shortened(task, 20_000),
@@ -90,6 +106,7 @@ impl RouteCall {
             arguments,
             values: self.input.values.clone(),
             missing,
+            pins: pins.collect(),
         };
         self.reception.pending.put(self.input.session.as_deref(), question, |handle| self.is_ours(handle))
     }
@@ -268,7 +285,8 @@ impl RouteCall {
     }
 
     pub(super) fn sees(&self, tool: &Tool) -> bool {
-        self.view.shows(&tool.server) && self.reception.hub.permits(&self.snapshot, tool)
+        let hub = &self.reception.hub;
+        self.view.shows(&tool.server) && hub.permits_up_to(self.view.effect(), &self.snapshot, tool)
     }
 
     pub(super) fn visible(&self, id: &str) -> Option<usize> {

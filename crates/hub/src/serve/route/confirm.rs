@@ -1,4 +1,4 @@
-//! Confirmations of calls that destroy: for one tool, one set of arguments, one person, once, and not for long.
+//! Confirmations of calls that destroy: for one tool as it is, one set of arguments, one person, once, and not for long.
 //!
 //! The handle is enough: the arguments it was made for are kept here. Who gives arguments as well must give the same.
 
@@ -13,14 +13,15 @@ use super::input::or_empty;
 use super::pending::Question;
 use crate::hub::Hub;
 use crate::jsonrpc::{Fields, canonical};
+use crate::pins::Pin;
 use crate::seal::digest;
 
 const PURPOSE: &str = "confirmation";
 /// Time for a person to make up their mind.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What a confirmation holds: its number, the tool, and a digest of everything it is bound to.
-type Bound = (u64, String, String);
+/// What a confirmation holds: its number, the tool, a digest of everything it is bound to, and the tool's definition.
+type Bound = (u64, String, String, Pin);
 
 /// Why a confirmation does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(super) enum Void {
     Unknown,
     /// It is for other arguments, or for somebody else.
     Other,
+    /// The tool is not what it was when it was asked about.
+    Changed,
     /// It was used.
     Spent,
 }
@@ -38,6 +41,7 @@ impl Void {
         match self {
             Self::Unknown => "The confirmation is not known here, or its time is over.",
             Self::Other => "The confirmation is for other arguments.",
+            Self::Changed => "The definition of the tool changed since it was asked about; it was not run.",
             Self::Spent => "The confirmation was used already; it counts once.",
         }
     }
@@ -56,6 +60,7 @@ impl RouteCall {
             arguments: Some(arguments.to_owned()),
             values: None,
             missing: Vec::new(),
+            pins: Vec::new(),
         };
         self.reception.pending.put(Some(&handle), question, |_| true)
     }
@@ -80,13 +85,14 @@ impl RouteCall {
 fn offer(hub: &Hub, principal: &str, tool: &Tool, arguments: &RawValue) -> String {
     let id = tool.id.as_str();
     let number = getrandom::u64().expect("the system has randomness");
-    let bound: Bound = (number, id.to_owned(), binding(principal, id, arguments));
+    let pin = Pin::of(&tool.definition);
+    let bound: Bound = (number, id.to_owned(), binding(principal, id, arguments), pin);
     hub.seal.close(PURPOSE, &bound, PATIENCE)
 }
 
 /// Returns the tool that a handle was made for, whether or not it still counts.
 pub(super) fn tool(hub: &Hub, handle: &str) -> Option<String> {
-    hub.seal.reopen::<Bound>(PURPOSE, handle).map(|(_, tool, _)| tool)
+    hub.seal.reopen::<Bound>(PURPOSE, handle).map(|(_, tool, _, _)| tool)
 }
 
 /// Spends a confirmation of exactly this call.
@@ -96,9 +102,12 @@ pub(super) fn spend(
     principal: &str,
     (tool, arguments): (&Tool, &RawValue),
 ) -> Result<(), Void> {
-    let (number, id, bound): Bound = hub.seal.reopen(PURPOSE, handle).ok_or(Void::Unknown)?;
+    let (number, id, bound, pin): Bound = hub.seal.reopen(PURPOSE, handle).ok_or(Void::Unknown)?;
     if id != tool.id.as_str() || bound != binding(principal, &id, arguments) {
         return Err(Void::Other);
+    }
+    if pin != Pin::of(&tool.definition) {
+        return Err(Void::Changed);
     }
     if hub.spend(number, PATIENCE) { Ok(()) } else { Err(Void::Spent) }
 }

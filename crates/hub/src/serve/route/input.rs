@@ -2,11 +2,11 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::hazard::repeated_key;
+use toolyard_core::hazard::{ambiguous, rounded};
 use toolyard_core::plan::Splitting;
 
 use super::trace::Said;
-use crate::jsonrpc::{Fields, raw, said_twice};
+use crate::jsonrpc::{Fields, raw};
 
 /// Results that can be asked for.
 const MOST_RESULTS: usize = 20;
@@ -89,8 +89,8 @@ impl Input {
         };
         let most = options.read::<f64>("maxResults").map(|most| (most.max(1.0) as usize).min(MOST_RESULTS));
         let values = named_values(arguments);
-        let (known, wrong_arguments) = match (known_arguments(&context), context.repeated_key()) {
-            (Ok(_), Some(key)) => (None, Some(said_twice(&key))),
+        let (known, wrong_arguments) = match (known_arguments(&context), context.ambiguity()) {
+            (Ok(_), Some(ambiguity)) => (None, Some(ambiguity.to_string())),
             (Ok(known), None) => (known, None),
             (Err(why), _) => (None, Some(why)),
         };
@@ -136,8 +136,8 @@ fn named_values(arguments: &Fields) -> Result<Option<Map<String, Value>>, String
     if text.is_empty() {
         return Ok(None);
     }
-    if let Some(key) = repeated_key(text) {
-        return Err(said_twice(&key));
+    if let Some(ambiguity) = ambiguous(text).or_else(|| rounded(text)) {
+        return Err(ambiguity.to_string());
     }
     let wrong = |_| "`values` must be an object, e.g. {\"file\": \"a.txt\", \"lines\": 20}".to_owned();
     serde_json::from_str(text).map(Some).map_err(wrong)
@@ -155,8 +155,8 @@ fn known_arguments(context: &Fields) -> Result<Option<Box<RawValue>>, String> {
         text => {
             let parsed = RawValue::from_string(text.to_owned()).ok();
             let parsed = parsed.filter(|parsed| parsed.get().starts_with('{')).ok_or_else(wrong)?;
-            match repeated_key(parsed.get()) {
-                Some(key) => Err(said_twice(&key)),
+            match ambiguous(parsed.get()) {
+                Some(ambiguity) => Err(ambiguity.to_string()),
                 None => Ok(Some(parsed)),
             }
         }

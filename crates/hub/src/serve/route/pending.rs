@@ -9,6 +9,8 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::pins::Pin;
+
 /// How long a question may wait.
 const PATIENCE: Duration = Duration::from_secs(1800);
 /// Questions that wait at the same time; the oldest go first.
@@ -36,6 +38,8 @@ pub(super) struct Question {
     pub(super) values: Option<Map<String, Value>>,
     /// The names of the values that were asked for.
     pub(super) missing: Vec<String>,
+    /// The tools that were shown, as they were.
+    pub(super) pins: Vec<(String, Pin)>,
 }
 
 #[derive(Debug)]
@@ -100,6 +104,7 @@ mod tests {
             chosen: None,
             arguments: None,
             missing: Vec::new(),
+            pins: Vec::new(),
         }
     }
 

@@ -40,7 +40,7 @@ impl RouteCall {
             return self.foreseen(&prospect);
         }
         let Prospect { plan, confidence, single, .. } = prospect;
-        match self.reception.hub.begin(plan).await {
+        match self.reception.hub.begin_for(plan, &self.caller).await {
             Ok(execution) => self.drive(execution, &Journey { confidence, single: &single }).await,
             Err(err) => self.failed(&err.to_string(), confidence, &[]),
         }

@@ -71,7 +71,7 @@ impl RouteCall {
         let route = Route {
             id: id.clone(),
             at: now_ms() - i64::try_from(self.started.elapsed().as_millis()).unwrap_or_default(),
-            who: LOCAL.to_owned(),
+            who: self.person().to_owned(),
             client: self.client(),
             session: self.conversation.as_ref().map(|it| it.chars().take(12).collect()),
             words: Some(clean(&self.task).into_owned()),
@@ -108,6 +108,10 @@ impl RouteCall {
             return Some("There is no decision before this one that the feedback could be about.".to_owned());
         };
         let (verdict, meant) = (said.verdict, said.meant);
+        if let Some(name) = meant.as_deref().filter(|name| self.visible(name).is_none()) {
+            let unknown = self.reception.hub.unknown_among(&self.snapshot, name, |tool| self.sees(tool));
+            return Some(format!("Nothing was learnt: {}.", unknown.message));
+        }
         let learnt = self.teach(Some(route), None, (verdict, meant), FeedbackSource::Client).await;
         Some(match learnt {
             Ok(()) => "The feedback was taken down.".to_owned(),
@@ -175,7 +179,7 @@ impl RouteCall {
         (verdict, meant): (Rating, Option<String>),
         source: FeedbackSource,
     ) -> Result<(), String> {
-        let who = LOCAL.to_owned();
+        let who = self.person().to_owned();
         let said = Correction { route, words, verdict, meant, source, who };
         self.reception.hub.feedback(said).await.map(|_| ()).map_err(|why| why.to_string())
     }
@@ -192,6 +196,11 @@ impl RouteCall {
             reasons: it.reasons.clone(),
         });
         kept.collect()
+    }
+
+    /// Names who asks: the client, where it has a name here, and the person whose hub it is otherwise.
+    pub(super) fn person(&self) -> &str {
+        self.caller.grant.name().unwrap_or(LOCAL)
     }
 
     /// Names the program that calls.

@@ -60,7 +60,7 @@ pub(super) fn definitions(
     toolset: &Toolset,
 ) -> Vec<Definition> {
     let names = names(request, supply, toolset);
-    let consolidated = request.reception.hub.consolidated(snapshot);
+    let consolidated = request.reception.hub.consolidated_up_to(request.view.effect(), snapshot);
     // A family of which one tool is listed is no shorter than that tool.
     let owner = |name: &str| {
         let (id, owner) = consolidated.owner(snapshot.catalog.get(name)?)?;

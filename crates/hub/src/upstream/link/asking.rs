@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use parking_lot::Mutex;
@@ -12,6 +13,15 @@ use crate::caller::Answer;
 
 /// A question that waits for its answer in a task of its own, and can be taken back from outside.
 pub(super) struct Asking(Mutex<Option<Pin<Box<dyn Future<Output = Answer> + Send>>>>);
+
+/// A question that waits, by whom it is asked and answered.
+#[derive(Debug)]
+pub(super) struct OpenQuestion {
+    pub(super) asking: Arc<Asking>,
+    pub(super) task: AbortHandle,
+    /// Who is asked.
+    pub(super) client: Arc<str>,
+}
 
 impl Asking {
     pub(super) fn new(question: impl Future<Output = Answer> + Send + 'static) -> Self {

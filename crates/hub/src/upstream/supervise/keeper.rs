@@ -16,13 +16,15 @@ use crate::config::Server;
 use crate::jsonrpc::{Fields, raw};
 use crate::upstream::link::{Link, Wire};
 use crate::upstream::listing::{self, Listing};
-use crate::upstream::patience::TimeLimit;
+use crate::upstream::patience::{TimeLimit, within};
 use crate::upstream::{Failure, connect, handshake};
 
 /// After the first failure; doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause; a server that ran for longer than this starts with a clean slate.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How long it is waited for that a listing is written down; another server's may be a large one.
+const WRITING: Duration = Duration::from_secs(2);
 /// A server that announces changes all the time is listed no more often than this.
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 /// Servers may call their list stale at once; nobody needs it that fresh.
@@ -116,12 +118,16 @@ impl Keeper {
     async fn work(&mut self, event: Event) {
         match event {
             Event::Order(Order::Start(reply)) => {
+                let before = self.current.lock().link.clone();
+                // Nobody calls a tool before it was compared with what a person approved.
+                self.current.lock().is_learning = true;
                 let started = self.start(Purpose::Use).await;
-                let is_new = started.is_ok();
-                let _ = reply.send(started);
-                if is_new {
+                let is_same = |link: &Arc<Link>| before.as_ref().is_some_and(|it| Arc::ptr_eq(it, link));
+                if started.as_ref().is_ok_and(|link| !is_same(link)) {
                     let _ = self.list().await;
                 }
+                self.release();
+                let _ = reply.send(started);
             }
             Event::Order(Order::Learn(reply)) => {
                 self.start_and_list(Purpose::Learn).await;
@@ -168,8 +174,8 @@ impl Keeper {
     async fn start_and_list(&mut self, purpose: Purpose) {
         let is_temporary = {
             let mut current = self.current.lock();
-            current.is_learning = purpose == Purpose::Learn && current.link.is_none() && self.config.lazy;
-            current.is_learning
+            current.is_learning = current.link.is_none();
+            current.is_learning && purpose == Purpose::Learn && self.config.lazy
         };
         if self.start(purpose).await.is_ok() {
             match self.list().await {
@@ -185,7 +191,13 @@ impl Keeper {
                 Ok(()) | Err(_) => {}
             }
         }
+        self.release();
+    }
+
+    /// Lets everybody use the link, and look again who waited for that.
+    fn release(&self) {
         self.current.lock().is_learning = false;
+        self.state.send_modify(|_| {});
     }
 
     /// Takes the link away from callers, if it may be. Who has it already has counted as a use of it.
@@ -239,7 +251,7 @@ impl Keeper {
             Purpose::Use => self.around.audience.ability_count.load(Ordering::Acquire),
         };
         let limit = self.config.limits.start;
-        let started = tokio::time::timeout(limit, self.connect(purpose)).await.unwrap_or_else(|_| {
+        let started = within(limit, self.connect(purpose)).await.unwrap_or_else(|| {
             let reason = format!("it did not greet within {limit:?} (`limits.startMs`)");
             Err(Failure::NotStarted { server: Arc::clone(&self.name), reason })
         });
@@ -359,9 +371,8 @@ impl Keeper {
     async fn list(&mut self) -> Result<(), String> {
         let link = self.current.lock().link.clone();
         let Some(link) = link else { return Ok(()) };
-        let listing =
-            tokio::time::timeout(self.config.limits.start, listing::list(&link, &self.config.limits)).await;
-        let listing = listing.unwrap_or_else(|_| {
+        let listing = within(self.config.limits.start, listing::list(&link, &self.config.limits)).await;
+        let listing = listing.unwrap_or_else(|| {
             let limit = self.config.limits.start;
             let (server, method) = (Arc::clone(&self.name), "tools/list".to_owned());
             Err(Failure::Late { server, method, limit, setting: "limits.startMs" })
@@ -371,13 +382,17 @@ impl Keeper {
         if let Ok(listing) = &listing {
             self.known = Some(Arc::clone(listing));
         }
-        self.tell(listing.clone());
+        let written = self.tell(listing.clone());
+        let _ = tokio::time::timeout(WRITING, written).await;
         listing.map(drop)
     }
 
-    fn tell(&self, listing: Result<Arc<Listing>, String>) {
+    /// Tells what was learnt; what is returned ends when it is written down.
+    fn tell(&self, listing: Result<Arc<Listing>, String>) -> oneshot::Receiver<()> {
         let (server, transport) = (Arc::clone(&self.name), self.config.transport.clone());
-        let _ = self.around.learnt.send(Learnt { server, transport, listing });
+        let (written, told) = oneshot::channel();
+        let _ = self.around.learnt.send(Learnt { server, transport, listing, written });
+        told
     }
 
     /// The server went away by itself.
@@ -405,7 +420,7 @@ impl Keeper {
         let next_try = Instant::now() + pause;
         (self.tries.next, self.tries.closed_until) = (Some(next_try), Some(next_try));
         tracing::warn!(server = %self.name, "the server failed: {reason}; the next try is in {pause:?}");
-        self.tell(Err(reason.clone()));
+        drop(self.tell(Err(reason.clone())));
         self.state.send_replace(State::Failed { reason, next_try: Some(next_try) });
     }
 

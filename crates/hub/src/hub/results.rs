@@ -1,0 +1,41 @@
+//! What the result of a call says, looked up in its text.
+
+use serde_json::value::RawValue;
+
+use crate::jsonrpc::{Fields, raw};
+
+/// Whether a result asks for input instead of answering.
+pub(crate) fn wants_input(result: &RawValue) -> bool {
+    // The text is searched first because results may be large and questions are rare.
+    result.get().contains("\"input_required\"")
+        && Fields::parse(Some(result))
+            .is_ok_and(|fields| fields.text("resultType").as_deref() == Some("input_required"))
+}
+
+/// Makes the result of a call that the hub could not make, for a model to act on.
+pub(crate) fn failed_call(message: &str) -> Box<RawValue> {
+    raw(&serde_json::json!({ "content": [{ "type": "text", "text": message }], "isError": true }))
+}
+
+/// Whether a tool says of its own result that it failed.
+pub(crate) fn is_error(result: &RawValue) -> bool {
+    // The text is searched first because results may be large and failures are rare.
+    result.get().contains("\"isError\"")
+        && Fields::parse(Some(result)).is_ok_and(|fields| fields.read("isError") == Some(true))
+}
+
+/// Returns the text of a result.
+pub(crate) fn text_of(result: &RawValue) -> String {
+    let blocks: Vec<Box<RawValue>> =
+        Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
+    texts(&blocks).join("\n")
+}
+
+/// Returns the texts among the blocks of a result.
+pub(crate) fn texts(blocks: &[Box<RawValue>]) -> Vec<String> {
+    let text = |block: &RawValue| {
+        let block = Fields::parse(Some(block)).ok()?;
+        (block.text("type").as_deref() == Some("text")).then(|| block.text("text"))?
+    };
+    blocks.iter().filter_map(|block| text(block)).collect()
+}

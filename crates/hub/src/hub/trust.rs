@@ -1,0 +1,168 @@
+//! Tools that wait for a person: how they are shown and approved, and what is refused because of them.
+//!
+//! An answer counts for the definition that it was asked about. A tool that changed between question and answer does
+//! not run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+use toolyard_core::tool::Tool;
+
+use super::Hub;
+use super::board::Board;
+use crate::jsonrpc::{Fields, raw};
+use crate::live::Snapshot;
+use crate::pins::{Alteration, Moved, Notice, Noticed, Pin, WithheldTool, difference, name_of, shown};
+use crate::policy::Refusal;
+use crate::seal::digest;
+use crate::store::{self, Approval};
+use crate::upstream::News;
+
+/// How often it is looked whether another process approved something.
+const LOOKING: Duration = Duration::from_secs(1);
+/// How long a question is remembered that was put by an answer.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Questions that are remembered; the oldest go first.
+const MOST_QUESTIONS: usize = 1000;
+
+/// A tool that waits, with what a person needs to decide about it.
+#[derive(Clone, Debug)]
+pub struct UndecidedTool {
+    /// The tool, and why it waits.
+    pub tool: WithheldTool,
+    /// How it was approved the last time, where it was.
+    pub approval: Option<Approval>,
+    /// Everything that its server lists under the name.
+    definitions: Vec<Box<RawValue>>,
+}
+
+impl UndecidedTool {
+    /// Returns what is not as it was approved; `is_tool` knows the names of other tools. Without the approved text
+    /// everything is new.
+    pub fn difference(&self, is_tool: impl Fn(&str) -> bool) -> Vec<Alteration> {
+        let approved = self.approval.as_ref().and_then(|it| it.definition.as_deref());
+        let texts: Vec<&str> = self.definitions.iter().map(|it| it.get()).collect();
+        let listed = shown(&texts).unwrap_or_else(|| texts.join("\n"));
+        difference(approved, &listed, is_tool)
+    }
+}
+
+/// The definitions that questions were about, by who was asked about which tool.
+#[derive(Debug, Default)]
+pub(super) struct Questions(Mutex<HashMap<String, (Pin, Instant)>>);
+
+impl Hub {
+    /// Returns the tools that wait for a person, in the order of servers.
+    pub fn undecided(&self) -> Vec<UndecidedTool> {
+        let waiting = self.board.waiting();
+        let of = |tool: &WithheldTool| {
+            let definitions = self.board.definitions(&tool.server, &[tool]).pop().unwrap_or_default();
+            let approval = self.board.pins.approval(&tool.server, &tool.name);
+            UndecidedTool { tool: tool.clone(), approval, definitions }
+        };
+        waiting.iter().map(of).collect()
+    }
+
+    /// Approves tools exactly as they were shown. A server that lists something else by now still waits.
+    pub fn approve(&self, tools: &[UndecidedTool]) -> Result<(), store::Error> {
+        let mut servers: Vec<&Arc<str>> = tools.iter().map(|it| &it.tool.server).collect();
+        servers.dedup();
+        for server in servers {
+            let own = tools.iter().filter(|it| it.tool.server == *server);
+            let own: Vec<_> = own.map(|it| (it.tool.name.clone(), it.definitions.clone())).collect();
+            let approved = self.board.pins.approve(server, &own)?;
+            let notice = Notice { what: Noticed::Approved, tools: approved };
+            self.board.note(&self.config().audit, server, &[notice]);
+        }
+        if let Some(changes) = self.board.look_again() {
+            let _ = self.around.audience.news.send(News::Catalog(changes));
+        }
+        Ok(())
+    }
+
+    /// Says what changed of where a server comes from, where that was lately.
+    pub fn moved(&self, server: &str) -> Option<Moved> {
+        self.board.pins.moved(server)
+    }
+
+    /// Says why a tool cannot be called, where it waits for a person and is one of those that `shows` shows.
+    pub(crate) fn waits(&self, tool: &str, shows: impl Fn(&str) -> bool) -> Option<String> {
+        let snapshot = self.snapshot();
+        let withheld = snapshot.withheld(tool).filter(|it| shows(&it.server))?;
+        Some(withheld.sentence())
+    }
+
+    /// Says why a call is not made for which a tool was chosen: it is not what it was then.
+    pub(crate) fn changed_since(&self, snapshot: &Snapshot, tool: &Tool) -> Option<Refusal> {
+        let now = self.snapshot();
+        if now.number == snapshot.number {
+            return None;
+        }
+        if let Some(withheld) = now.withheld(tool.id.as_str()) {
+            return Some(Refusal::Withheld(withheld.sentence()));
+        }
+        let current = now.catalog.get(tool.id.as_str())?;
+        let is_same = current.definition.get() == tool.definition.get()
+            || Pin::of(&current.definition) == Pin::of(&tool.definition);
+        (!is_same).then(|| Refusal::Changed { tool: tool.id.as_str().to_owned() })
+    }
+
+    /// Takes the tools out of a page of `tools/list` that wait for a person. Whatever else it holds stays as it is.
+    pub(crate) fn passable(&self, server: &Arc<str>, result: Box<RawValue>) -> Box<RawValue> {
+        let Ok(mut fields) = Fields::parse(Some(&result)) else { return result };
+        let Some(tools) = fields.read::<Vec<Box<RawValue>>>("tools") else { return result };
+        let withheld = self.board.pass(server, &tools);
+        if withheld.is_empty() {
+            return result;
+        }
+        let waits =
+            |tool: &RawValue| name_of(tool).is_none_or(|name| withheld.iter().any(|it| it.name == name));
+        let kept: Vec<&Box<RawValue>> = tools.iter().filter(|tool| !waits(tool)).collect();
+        fields.set("tools", raw(&kept));
+        raw(&fields)
+    }
+
+    /// Remembers that somebody was asked about a tool.
+    pub fn ask_about(&self, principal: &str, tool: &Tool) {
+        let mut questions = self.questions.0.lock();
+        questions.retain(|_, (_, since)| since.elapsed() < PATIENCE);
+        if questions.len() >= MOST_QUESTIONS {
+            let oldest = questions.iter().min_by_key(|(_, (_, since))| *since).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| questions.remove(&oldest));
+        }
+        questions.insert(key(principal, tool), (Pin::of(&tool.definition), Instant::now()));
+    }
+
+    /// Says why a confirmation does not count: the tool is not what its question was about. Who confirms without having
+    /// been asked has seen the tool as it is.
+    pub fn void_answer(&self, principal: &str, tool: &Tool) -> Option<String> {
+        let asked = self.questions.0.lock().remove(&key(principal, tool));
+        let (pin, _) = asked.filter(|(_, since)| since.elapsed() < PATIENCE)?;
+        let is_same = pin == Pin::of(&tool.definition);
+        (!is_same).then(|| Refusal::Changed { tool: tool.id.as_str().to_owned() }.to_string())
+    }
+}
+
+fn key(principal: &str, tool: &Tool) -> String {
+    digest(&[principal, tool.id.as_str()])
+}
+
+/// Shows tools that another process approved, until the hub ends.
+pub(super) async fn watch(board: Arc<Board>, news: broadcast::Sender<News>) {
+    loop {
+        tokio::time::sleep(LOOKING).await;
+        let (board, news) = (Arc::clone(&board), news.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            if board.pins.refresh()
+                && let Some(changes) = board.look_again()
+            {
+                let _ = news.send(News::Catalog(changes));
+            }
+        });
+        let _ = looking.await;
+    }
+}

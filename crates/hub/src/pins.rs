@@ -1,0 +1,551 @@
+//! Which definitions of tools were approved, and which wait for a person.
+//!
+//! Whether a tool waits follows from what is approved and what is listed, each time anew. So it holds after a restart
+//! and a crash, and is over once a server lists the approved definition again.
+
+mod canon; //      one way of writing a definition
+mod difference; // what differs between two
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use toolyard_core::tool::{ToolId, clean};
+
+use crate::config::{Policy, Server, Transport, Trust};
+use crate::jsonrpc::Fields;
+use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
+use crate::upstream::Listing;
+
+pub use difference::{Alteration, WordChange, WordRun, difference, remarks};
+
+/// Definitions of one server that are approved by being seen; a server that makes up new names for ever fills no disk.
+const MOST_PINS: usize = 10_000;
+/// Bytes of a definition that is kept to be shown again.
+const MOST_TEXT: usize = 64 * 1024;
+/// Lines about one server in the log; one that changes all the time is told of so often and not again.
+const MOST_LINES: usize = 20;
+/// Tools that are named in one line.
+const MOST_NAMED: usize = 5;
+/// Characters of a server's version.
+const VERSION_CHARS: usize = 60;
+/// How long it is shown that a server comes from elsewhere.
+const RECENT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Seconds of a day.
+const DAY_SECONDS: i64 = 24 * 3600;
+
+/// A digest of what a model or a person sees of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Pin(String);
+
+impl Pin {
+    /// Returns the pin of a definition.
+    pub fn of(definition: &RawValue) -> Self {
+        Self::of_all([definition.get()])
+    }
+
+    /// Returns the pin of all definitions that a server lists under one name: readers differ in which of them counts.
+    fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        Self(digest(texts.into_iter().map(canon::canonical)))
+    }
+
+    /// Returns it as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Why a tool waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitingFor {
+    /// Nobody approved it yet.
+    New,
+    /// It is not what was approved.
+    Changed,
+}
+
+impl WaitingFor {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// A tool that nobody is shown, because it waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WithheldTool {
+    /// The name that clients of the hub would use.
+    pub id: ToolId,
+    /// Its server.
+    pub server: Arc<str>,
+    /// The name that the server itself uses.
+    pub name: String,
+    /// Why it waits.
+    pub why: WaitingFor,
+    /// Its places in the listing of the server.
+    pub(crate) at: Vec<usize>,
+}
+
+impl WithheldTool {
+    /// Says why it cannot be called, and what to do.
+    pub fn sentence(&self) -> String {
+        let (id, server) = (&self.id, &self.server);
+        match self.why {
+            WaitingFor::Changed => format!(
+                "tool `{id}` is withheld: its definition changed since it was approved; `toolyard diff {server}` \
+                 shows how, `toolyard approve {server}` accepts it"
+            ),
+            WaitingFor::New => format!(
+                "tool `{id}` is withheld: nobody has approved it yet; `toolyard diff {server}` shows it, \
+                 `toolyard approve {server}` accepts it"
+            ),
+        }
+    }
+}
+
+/// What a listing is taken by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    trust: Trust,
+    /// The digest of the command or address.
+    address: String,
+    /// Tools that are looked at.
+    most: usize,
+}
+
+impl Terms {
+    /// Returns the terms of a server; `None` for one that is part of the program.
+    pub(crate) fn of(server: &Server, policy: &Policy) -> Option<Self> {
+        let trust = server.trusted(policy)?;
+        // Values of variables and headers are secrets, and change without changing what a server is.
+        let address = match &server.transport {
+            Transport::Stdio { command, args, .. } => {
+                digest(["stdio", command].into_iter().chain(args.iter().map(String::as_str)))
+            }
+            Transport::Http { url, .. } => digest(["http", url]),
+            Transport::Sse { url, .. } => digest(["sse", url]),
+            Transport::Builtin(_) => return None,
+        };
+        Some(Self { trust, address, most: server.limits.tools })
+    }
+}
+
+/// The tools of one listing with their pins.
+#[derive(Debug, Default)]
+pub(crate) struct Sighting {
+    tools: Vec<SeenTool>,
+}
+
+#[derive(Debug)]
+struct SeenTool {
+    name: String,
+    pin: String,
+    raw: String,
+    at: Vec<usize>,
+}
+
+/// Something that was noticed, to be written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// What.
+    pub(crate) what: Noticed,
+    /// The tools with their pins; none where the server itself is meant.
+    pub(crate) tools: Vec<(String, String)>,
+}
+
+/// What was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noticed {
+    /// A known server has more tools, which were approved by being seen.
+    FirstUse,
+    /// Tools are withheld.
+    Withheld,
+    /// A person approved tools.
+    Approved,
+    /// A server comes from elsewhere, or has another version.
+    Moved,
+}
+
+/// That a server comes from elsewhere, or has another version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// What changed, in words.
+    pub what: String,
+    /// When, in seconds since 1970.
+    pub since: i64,
+}
+
+/// What is approved, as all hubs on the same store know it.
+#[derive(Debug)]
+pub(crate) struct Pins {
+    store: Arc<Store>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    revision: i64,
+    approved: HashMap<String, ApprovedTools>,
+    origins: HashMap<String, OriginRow>,
+    told: HashMap<String, Told>,
+}
+
+/// The approved definitions of a server's tools.
+type ApprovedTools = HashMap<String, Vec<PinRow>>;
+
+/// What was said about a server already.
+#[derive(Debug, Default)]
+struct Told {
+    withheld: BTreeSet<String>,
+    lines: usize,
+}
+
+impl Told {
+    /// Whether one more line is said; the last says that it is the last.
+    fn says_on(&mut self, server: &str) -> bool {
+        self.lines += 1;
+        if self.lines == MOST_LINES {
+            tracing::warn!(
+                server,
+                "its tools change all the time; `toolyard list` tells, the log does not any more"
+            );
+        }
+        self.lines < MOST_LINES
+    }
+}
+
+impl Pins {
+    /// Reads what was approved.
+    pub(crate) fn open(store: Arc<Store>) -> Self {
+        let origins = store.origins().into_iter().map(|it| (it.server.clone(), it)).collect();
+        let known = Known {
+            revision: store.pin_revision(),
+            approved: by_server(store.pins()),
+            origins,
+            told: HashMap::new(),
+        };
+        Self { store, known: Mutex::new(known) }
+    }
+
+    /// Looks at what a server lists. Tools that nobody has seen before are approved where the terms say so.
+    pub(crate) fn meet(
+        &self,
+        server: &str,
+        listing: &Listing,
+        terms: &Terms,
+    ) -> (Arc<Sighting>, Vec<Notice>) {
+        let (sighting, mut notices) = self.see(server, &listing.tools, terms);
+        notices.extend(self.heard_of(server, listing, terms));
+        (Arc::new(sighting), notices)
+    }
+
+    /// Does the same for tools alone, such as those of one page.
+    pub(crate) fn see(
+        &self,
+        server: &str,
+        tools: &[Box<RawValue>],
+        terms: &Terms,
+    ) -> (Sighting, Vec<Notice>) {
+        let sighting = {
+            let known = self.known.lock();
+            Sighting::of(tools.iter().take(terms.most), known.approved.get(server))
+        };
+        let mut notices = Vec::new();
+        if terms.trust == Trust::FirstUse {
+            notices.extend(self.accept_unknown(server, tools, &sighting));
+        }
+        notices.extend(self.tell_withheld(server, &sighting));
+        (sighting, notices)
+    }
+
+    /// Notes where a server comes from, and says when that is not as it was.
+    pub(crate) fn heard_of(&self, server: &str, listing: &Listing, terms: &Terms) -> Option<Notice> {
+        let version = Fields::parse(listing.info.as_deref()).unwrap_or_default().text("version");
+        let version: String = clean(&version.unwrap_or_default()).chars().take(VERSION_CHARS).collect();
+        let mut known = self.known.lock();
+        let old = known.origins.get(server).cloned();
+        let is_elsewhere = old.as_ref().is_some_and(|old| old.address != terms.address);
+        let is_other = old.as_ref().is_some_and(|old| old.version != version);
+        if old.is_some() && !is_elsewhere && !is_other {
+            return None;
+        }
+        let mut moved = Vec::new();
+        if is_elsewhere {
+            moved.push("its command or address changed".to_owned());
+        }
+        if let Some(old) = old.as_ref().filter(|_| is_other) {
+            moved.push(format!("its version changed from `{}` to `{version}`", old.version));
+        }
+        let moved = Some(moved.join("; ")).filter(|moved| !moved.is_empty());
+        let address = terms.address.clone();
+        let origin =
+            OriginRow { server: server.to_owned(), address, version, moved: moved.clone(), since: now() };
+        known.origins.insert(server.to_owned(), origin.clone());
+        let is_said = moved.is_some() && known.told.entry(server.to_owned()).or_default().says_on(server);
+        drop(known);
+        // A server that has another version each time is not written down each time either.
+        if moved.is_none() || is_said {
+            self.kept(self.store.keep_origin(&origin));
+        }
+        let moved = moved.filter(|_| is_said)?;
+        tracing::warn!(server, "{moved}; tools whose definitions are as approved stay");
+        Some(Notice { what: Noticed::Moved, tools: Vec::new() })
+    }
+
+    /// Returns the tools of a sighting that wait for a person.
+    pub(crate) fn withheld(&self, server: &Arc<str>, sighting: &Sighting) -> Vec<WithheldTool> {
+        let known = self.known.lock();
+        let approved = known.approved.get(&**server);
+        let waits = |seen: &SeenTool| {
+            Some(WithheldTool {
+                why: waiting(approved, seen)?,
+                id: ToolId::new(server, &seen.name),
+                server: Arc::clone(server),
+                name: seen.name.clone(),
+                at: seen.at.clone(),
+            })
+        };
+        sighting.tools.iter().filter_map(waits).collect()
+    }
+
+    /// Approves definitions because a person did: for each tool, all that its server lists under the name.
+    pub(crate) fn approve(
+        &self,
+        server: &str,
+        tools: &[(String, Vec<Box<RawValue>>)],
+    ) -> Result<Vec<(String, String)>, store::Error> {
+        let fresh = |(name, texts): &(String, Vec<Box<RawValue>>)| {
+            let texts: Vec<&str> = texts.iter().map(|text| text.get()).collect();
+            let (pin, raw) = (Pin::of_all(texts.iter().copied()).0, digest(texts.iter().copied()));
+            let row = PinRow { tool: name.clone(), pin, raw };
+            FreshPin { row, definition: shown(&texts) }
+        };
+        let fresh: Vec<FreshPin> = tools.iter().map(fresh).collect();
+        let rows = self.store.keep_pins(server, &fresh, Approver::Person)?;
+        let mut known = self.known.lock();
+        known.approved.insert(server.to_owned(), by_tool(rows));
+        known.told.remove(server);
+        if let Some(origin) = known.origins.get_mut(server)
+            && origin.moved.take().is_some()
+        {
+            self.kept(self.store.keep_origin(origin));
+        }
+        Ok(fresh.into_iter().map(|it| (it.row.tool, it.row.pin)).collect())
+    }
+
+    /// Returns how the definition of a tool was approved the last time.
+    pub(crate) fn approval(&self, server: &str, tool: &str) -> Option<Approval> {
+        self.store.approval(server, tool)
+    }
+
+    /// Returns what changed of where a server comes from, where that was lately.
+    pub(crate) fn moved(&self, server: &str) -> Option<Moved> {
+        let known = self.known.lock();
+        let origin = known.origins.get(server)?;
+        let recent = i64::try_from(RECENT.as_secs()).unwrap_or(i64::MAX);
+        let is_recent = origin.since.saturating_add(recent) > now();
+        let what = origin.moved.clone().filter(|_| is_recent)?;
+        Some(Moved { what, since: origin.since })
+    }
+
+    /// Returns on which day each server was first seen, in days since 1970. Servers that are set up together differ by
+    /// minutes, which says nothing.
+    pub(crate) fn first_seen(&self) -> HashMap<Arc<str>, u64> {
+        let days = |seconds: i64| u64::try_from(seconds / DAY_SECONDS).unwrap_or_default();
+        self.store.first_seen().into_iter().map(|(server, since)| (server.into(), days(since))).collect()
+    }
+
+    /// Reads again what is approved when another hub changed it; `true` when it is not the same.
+    pub(crate) fn refresh(&self) -> bool {
+        let revision = self.store.pin_revision();
+        if self.known.lock().revision == revision {
+            return false;
+        }
+        let approved = by_server(self.store.pins());
+        let mut known = self.known.lock();
+        known.revision = revision;
+        let is_other = known.approved != approved;
+        known.approved = approved;
+        is_other
+    }
+
+    /// Approves the tools that nobody has seen before.
+    fn accept_unknown(&self, server: &str, tools: &[Box<RawValue>], sighting: &Sighting) -> Option<Notice> {
+        let (fresh, is_known): (Vec<FreshPin>, bool) = {
+            let known = self.known.lock();
+            let approved = known.approved.get(server);
+            let room = MOST_PINS.saturating_sub(approved.map_or(0, HashMap::len));
+            let is_new = |seen: &&SeenTool| approved.is_none_or(|it| !it.contains_key(&seen.name));
+            let fresh = sighting.tools.iter().filter(is_new).take(room).map(|seen| {
+                let texts: Vec<&str> = seen.at.iter().map(|at| tools[*at].get()).collect();
+                FreshPin { row: seen.row(), definition: shown(&texts) }
+            });
+            (fresh.collect(), approved.is_some())
+        };
+        if fresh.is_empty() {
+            return None;
+        }
+        let kept = self.store.keep_pins(server, &fresh, Approver::FirstUse);
+        let mut known = self.known.lock();
+        match kept {
+            Ok(rows) => drop(known.approved.insert(server.to_owned(), by_tool(rows))),
+            Err(err) => {
+                tracing::warn!(server, "{err}; what is approved of it is forgotten when the hub ends");
+                let approved = known.approved.entry(server.to_owned()).or_default();
+                for FreshPin { row, .. } in &fresh {
+                    approved.entry(row.tool.clone()).or_insert_with(|| vec![row.clone()]);
+                }
+            }
+        }
+        // A new server is a person's own doing; what it adds later is not.
+        if !is_known || !known.told.entry(server.to_owned()).or_default().says_on(server) {
+            return None;
+        }
+        let tools: Vec<(String, String)> = fresh.into_iter().map(|it| (it.row.tool, it.row.pin)).collect();
+        tracing::warn!(server, "it has tools that it did not have before: {}", named(&tools));
+        Some(Notice { what: Noticed::FirstUse, tools })
+    }
+
+    /// Says which tools are withheld, each once.
+    fn tell_withheld(&self, server: &str, sighting: &Sighting) -> Option<Notice> {
+        let mut known = self.known.lock();
+        let Known { approved, told, .. } = &mut *known;
+        let approved = approved.get(server);
+        let waiting = sighting.tools.iter().filter(|seen| waiting(approved, seen).is_some());
+        let told = told.entry(server.to_owned()).or_default();
+        let fresh = waiting.filter(|seen| told.withheld.insert(seen.name.clone()));
+        let tools: Vec<(String, String)> = fresh.map(|seen| (seen.name.clone(), seen.pin.clone())).collect();
+        // Names that are made up anew each time are remembered only so long.
+        if told.withheld.len() > MOST_PINS {
+            told.withheld.clear();
+        }
+        if tools.is_empty() || !told.says_on(server) {
+            return None;
+        }
+        tracing::warn!(
+            server,
+            "withheld until a person approves: {}; `toolyard diff {server}` shows why, `toolyard approve {server}` \
+             accepts",
+            named(&tools)
+        );
+        Some(Notice { what: Noticed::Withheld, tools })
+    }
+
+    fn kept(&self, kept: Result<(), store::Error>) {
+        if let Err(err) = kept {
+            tracing::debug!("{err}; where servers come from is learnt again");
+        }
+    }
+}
+
+impl Sighting {
+    /// Reads tools; those whose very text was approved need no second look.
+    fn of<'t>(tools: impl Iterator<Item = &'t Box<RawValue>>, approved: Option<&ApprovedTools>) -> Self {
+        let mut names: Vec<(String, Vec<(usize, &str)>)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (at, definition) in tools.enumerate() {
+            // One without a name is nobody's tool, and the catalog says so.
+            let Some(name) = name_of(definition) else { continue };
+            let place = *places.entry(name.clone()).or_insert(names.len());
+            match names.get_mut(place) {
+                Some((_, texts)) => texts.push((at, definition.get())),
+                None => names.push((name, vec![(at, definition.get())])),
+            }
+        }
+        let seen = |(name, texts): (String, Vec<(usize, &str)>)| {
+            let raw = digest(texts.iter().map(|(_, text)| *text));
+            let same = approved.and_then(|it| it.get(&name)?.iter().find(|row| row.raw == raw));
+            let pin = match same {
+                Some(row) => row.pin.clone(),
+                None => Pin::of_all(texts.iter().map(|(_, text)| *text)).0,
+            };
+            SeenTool { name, pin, raw, at: texts.into_iter().map(|(at, _)| at).collect() }
+        };
+        Self { tools: names.into_iter().map(seen).collect() }
+    }
+}
+
+impl SeenTool {
+    fn row(&self) -> PinRow {
+        PinRow { tool: self.name.clone(), pin: self.pin.clone(), raw: self.raw.clone() }
+    }
+}
+
+/// Returns the name of a definition.
+pub(crate) fn name_of(definition: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    serde_json::from_str::<Named>(definition.get()).ok().map(|it| it.name)
+}
+
+/// Says why a tool waits, where it does.
+fn waiting(approved: Option<&ApprovedTools>, seen: &SeenTool) -> Option<WaitingFor> {
+    match approved.and_then(|it| it.get(&seen.name)) {
+        None => Some(WaitingFor::New),
+        Some(rows) if rows.iter().any(|row| row.pin == seen.pin) => None,
+        Some(_) => Some(WaitingFor::Changed),
+    }
+}
+
+/// Writes the definitions of one name as they are kept for a person; nothing where that is too long.
+pub(crate) fn shown(texts: &[&str]) -> Option<String> {
+    let text = match texts {
+        [one] => (*one).to_owned(),
+        several => format!("[{}]", several.join(",")),
+    };
+    (text.len() <= MOST_TEXT).then_some(text)
+}
+
+fn named(tools: &[(String, String)]) -> String {
+    let names = tools.iter().take(MOST_NAMED).map(|(name, _)| format!("`{}`", clean(name)));
+    let names = names.collect::<Vec<_>>().join(", ");
+    match tools.len().saturating_sub(MOST_NAMED) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+fn by_server(rows: Vec<(String, PinRow)>) -> HashMap<String, ApprovedTools> {
+    let mut servers: HashMap<String, ApprovedTools> = HashMap::new();
+    for (server, row) in rows {
+        servers.entry(server).or_default().entry(row.tool.clone()).or_default().push(row);
+    }
+    servers
+}
+
+fn by_tool(rows: Vec<PinRow>) -> ApprovedTools {
+    let mut tools = ApprovedTools::new();
+    for row in rows {
+        tools.entry(row.tool.clone()).or_default().push(row);
+    }
+    tools
+}
+
+/// The whole digest, because whoever writes a definition may look for another one with the same.
+fn digest(parts: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        let part = part.as_ref();
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,217 @@
+//! Approved definitions, and where servers came from.
+//!
+//! Hubs that share a store agree: whoever approves first has approved, and every change has a number that others see.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::{Error, Store, now};
+
+/// The tables.
+pub(super) const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS pin (
+        server TEXT NOT NULL, tool TEXT NOT NULL, pin TEXT NOT NULL, raw TEXT NOT NULL, definition TEXT,
+        approver TEXT NOT NULL, approved INTEGER NOT NULL, PRIMARY KEY (server, tool, pin));
+    CREATE TABLE IF NOT EXISTS origin (
+        server TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, moved TEXT, since INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS revision (name TEXT PRIMARY KEY, number INTEGER NOT NULL);";
+
+/// One approved definition, as it is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PinRow {
+    /// The tool by the server's own name.
+    pub(crate) tool: String,
+    /// The digest of what is shown.
+    pub(crate) pin: String,
+    /// The digest of the text itself, by which the same text is known at once.
+    pub(crate) raw: String,
+}
+
+/// An approved definition to be kept.
+#[derive(Clone, Debug)]
+pub(crate) struct FreshPin {
+    pub(crate) row: PinRow,
+    /// The text, unless it is too long to be shown again.
+    pub(crate) definition: Option<String>,
+}
+
+/// Who approves. A tool may have several approved definitions: settings files that share a store may name different
+/// servers alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Approver {
+    /// A tool that nobody approved before is accepted as it is seen.
+    FirstUse,
+    /// A person, beside what was approved before.
+    Person,
+}
+
+/// How a definition was approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The text that was approved, where it was kept.
+    pub definition: Option<String>,
+    /// Whether a person did it.
+    pub by_person: bool,
+    /// When, in seconds since 1970.
+    pub at: i64,
+}
+
+/// Where a server comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OriginRow {
+    pub(crate) server: String,
+    /// The digest of its command or address.
+    pub(crate) address: String,
+    /// The version that it says it has.
+    pub(crate) version: String,
+    /// What of it changed the last time, in words.
+    pub(crate) moved: Option<String>,
+    /// Since when it is so, in seconds since 1970.
+    pub(crate) since: i64,
+}
+
+impl Store {
+    /// Returns every approved definition with its server, without the texts.
+    pub(crate) fn pins(&self) -> Vec<(String, PinRow)> {
+        let connection = self.connection.lock();
+        let Ok(mut statement) =
+            connection.prepare_cached("SELECT server, tool, pin, raw FROM pin ORDER BY rowid")
+        else {
+            return Vec::new();
+        };
+        let rows = statement.query_map([], |row| {
+            Ok((row.get(0)?, PinRow { tool: row.get(1)?, pin: row.get(2)?, raw: row.get(3)? }))
+        });
+        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    }
+
+    /// Returns how the definition of a tool was approved the last time.
+    pub(crate) fn approval(&self, server: &str, tool: &str) -> Option<Approval> {
+        let connection = self.connection.lock();
+        let sql = "SELECT definition, approver, approved FROM pin WHERE server = ?1 AND tool = ?2
+                   ORDER BY approved DESC, rowid DESC LIMIT 1";
+        let mut statement = connection.prepare_cached(sql).ok()?;
+        let read = statement.query_row(params![server, tool], |row| {
+            let by_person = row.get::<_, String>(1)? == word(Approver::Person);
+            Ok(Approval { definition: row.get(0)?, by_person, at: row.get(2)? })
+        });
+        read.optional().ok().flatten()
+    }
+
+    /// Keeps approved definitions, all or none, and returns what is approved of the server then: another hub may have
+    /// been faster.
+    pub(crate) fn keep_pins(
+        &self,
+        server: &str,
+        fresh: &[FreshPin],
+        approver: Approver,
+    ) -> Result<Vec<PinRow>, Error> {
+        let mut connection = self.connection.lock();
+        let keep = |connection: &mut Connection| -> rusqlite::Result<Vec<PinRow>> {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = match approver {
+                Approver::FirstUse => {
+                    "INSERT INTO pin (server, tool, pin, raw, definition, approver, approved)
+                     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+                     WHERE NOT EXISTS (SELECT 1 FROM pin WHERE server = ?1 AND tool = ?2)"
+                }
+                Approver::Person => {
+                    "INSERT OR REPLACE INTO pin (server, tool, pin, raw, definition, approver, approved)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+                }
+            };
+            {
+                let mut insert = transaction.prepare_cached(sql)?;
+                for FreshPin { row, definition } in fresh {
+                    let PinRow { tool, pin, raw } = row;
+                    insert.execute(params![server, tool, pin, raw, definition, word(approver), now()])?;
+                }
+            }
+            count_up(&transaction)?;
+            let rows = rows_of(&transaction, server)?;
+            transaction.commit()?;
+            Ok(rows)
+        };
+        keep(&mut connection).map_err(|source| Error { path: self.path.clone(), source })
+    }
+
+    /// Forgets what was approved of a server.
+    pub fn forget_pins(&self, server: &str) -> Result<(), Error> {
+        let mut connection = self.connection.lock();
+        let mut forget = || -> rusqlite::Result<()> {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.execute("DELETE FROM pin WHERE server = ?1", params![server])?;
+            transaction.execute("DELETE FROM origin WHERE server = ?1", params![server])?;
+            count_up(&transaction)?;
+            transaction.commit()
+        };
+        forget().map_err(|source| Error { path: self.path.clone(), source })
+    }
+
+    /// Returns a number that grows whenever something was approved, by this hub or another.
+    pub(crate) fn pin_revision(&self) -> i64 {
+        let connection = self.connection.lock();
+        let sql = "SELECT number FROM revision WHERE name = 'pin'";
+        let number = connection.prepare_cached(sql).and_then(|mut it| it.query_row([], |row| row.get(0)));
+        number.unwrap_or_default()
+    }
+
+    /// Returns when a tool of each server was first approved, in seconds since 1970.
+    pub(crate) fn first_seen(&self) -> Vec<(String, i64)> {
+        let connection = self.connection.lock();
+        let sql = "SELECT server, min(approved) FROM pin GROUP BY server";
+        let Ok(mut statement) = connection.prepare_cached(sql) else { return Vec::new() };
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    }
+
+    /// Returns where every server came from.
+    pub(crate) fn origins(&self) -> Vec<OriginRow> {
+        let connection = self.connection.lock();
+        let sql = "SELECT server, address, version, moved, since FROM origin";
+        let Ok(mut statement) = connection.prepare_cached(sql) else { return Vec::new() };
+        let rows = statement.query_map([], |row| {
+            Ok(OriginRow {
+                server: row.get(0)?,
+                address: row.get(1)?,
+                version: row.get(2)?,
+                moved: row.get(3)?,
+                since: row.get(4)?,
+            })
+        });
+        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    }
+
+    /// Keeps where a server comes from.
+    pub(crate) fn keep_origin(&self, origin: &OriginRow) -> Result<(), Error> {
+        let OriginRow { server, address, version, moved, since } = origin;
+        self.write(
+            "INSERT INTO origin (server, address, version, moved, since) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (server) DO UPDATE SET address = ?2, version = ?3, moved = ?4, since = ?5",
+            params![server, address, version, moved, since],
+        )
+    }
+}
+
+fn rows_of(connection: &Connection, server: &str) -> rusqlite::Result<Vec<PinRow>> {
+    let mut statement =
+        connection.prepare_cached("SELECT tool, pin, raw FROM pin WHERE server = ?1 ORDER BY rowid")?;
+    let rows = statement.query_map(params![server], |row| {
+        Ok(PinRow { tool: row.get(0)?, pin: row.get(1)?, raw: row.get(2)? })
+    })?;
+    rows.collect()
+}
+
+fn count_up(connection: &Connection) -> rusqlite::Result<usize> {
+    connection.execute(
+        "INSERT INTO revision (name, number) VALUES ('pin', 1)
+         ON CONFLICT (name) DO UPDATE SET number = number + 1",
+        [],
+    )
+}
+
+fn word(approver: Approver) -> &'static str {
+    match approver {
+        Approver::FirstUse => "first-use",
+        Approver::Person => "person",
+    }
+}
