@@ -103,9 +103,17 @@ async fn r20_a_tool_that_is_called_too_often_waits_and_others_do_not() {
 #[tokio::test]
 async fn r20_the_time_of_a_call_can_be_set_for_all_servers() {
     let mut yard = Yard::new();
-    yard.server("plain", &[], &json!({ "timeout": 1000 }));
+    yard.server("plain", &[], &json!({})).server("twin", &[], &json!({})).server(
+        "own",
+        &[],
+        &json!({ "timeout": 2000 }),
+    );
+    yard.set("routing", json!({ "performance": { "timeoutMs": 1000 } }));
     let client = yard.open().await;
-    appears(&client, "plain__hang").await;
-    let said = failure(&client, "plain__hang", json!({})).await;
-    assert!(said.contains("within 1s"), "{said}");
+    for (server, limit) in [("plain", "1s"), ("twin", "1s"), ("own", "2s")] {
+        let tool = format!("{server}__hang");
+        appears(&client, &tool).await;
+        let said = failure(&client, &tool, json!({})).await;
+        assert!(said.contains(&format!("within {limit}")), "{said}");
+    }
 }

@@ -309,7 +309,11 @@ async fn r9_a_note_is_found_and_tagged() {
     let calls = desk.calls("obsidian");
     assert_eq!(calls[0]["arguments"]["query"], "AI", "{calls:?}");
     assert_eq!(calls[1]["arguments"]["path"], "AI/ChatGPT.md", "{calls:?}");
-    assert!(calls[1]["arguments"]["addTags"].to_string().contains("important"), "{calls:?}");
+    assert_eq!(
+        calls[1]["arguments"]["addTags"],
+        json!(["important"]),
+        "a hash marks a tag and is no part of it"
+    );
 }
 
 #[tokio::test]

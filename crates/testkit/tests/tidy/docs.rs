@@ -35,9 +35,6 @@ const PUBLIC_HOSTS: [&str; 9] = [
     "files.pythonhosted.org",
 ];
 
-/// The requirement ids, one a line.
-const REQUIREMENTS: &str = include_str!("requirements.txt");
-
 /// Returns the texts between single backticks.
 fn quoted(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().flat_map(|(number, line)| {
@@ -177,27 +174,6 @@ fn unknown_commands(documents: &[File], args: &str) -> Findings {
     found
 }
 
-/// Tests that claim a requirement which does not exist.
-fn unknown_requirements(files: &[File], known: &str) -> Findings {
-    let known: BTreeSet<&str> = known.split_whitespace().collect();
-    let mut found = Vec::new();
-    for file in files {
-        for (number, line) in lines(&file.text).iter().enumerate() {
-            let Some(name) = line.code.trim_start().trim_start_matches("async ").strip_prefix("fn ") else {
-                continue;
-            };
-            let claimed = name.split('_').next().unwrap_or_default().to_uppercase();
-            let digits = claimed.strip_prefix(['T', 'I', 'R', 'C', 'S', 'D']).unwrap_or_default();
-            let is_id =
-                !digits.is_empty() && digits.chars().all(|it| it.is_ascii_digit()) && name.contains('_');
-            if is_id && !known.contains(claimed.as_str()) {
-                found.push(format!("{}:{}: {claimed}", file.path, number + 1));
-            }
-        }
-    }
-    found
-}
-
 /// Places of one machine in files that are for all.
 fn of_this_machine(files: &[File], places: &[String]) -> Findings {
     let mut found = Vec::new();
@@ -324,20 +300,6 @@ fn a_command_that_does_not_exist_is_found() {
         found,
         ["README.md:1: `toolyard gone`", "README.md:3: `toolyard lost`", "README.md:5: `toolyard off`"]
     );
-}
-
-#[test]
-fn tests_claim_only_requirements_that_exist() {
-    clean(
-        &unknown_requirements(&tree::rust(), REQUIREMENTS),
-        "The ids are in crates/testkit/tests/tidy/requirements.txt.",
-    );
-}
-
-#[test]
-fn an_unknown_requirement_is_found() {
-    let bad = "fn t5_known() {}\n    async fn r99_unknown() {}\nfn s9() {}\n// fn r98_x\nfn d5x_y() {}";
-    assert_eq!(unknown_requirements(&[file("a.rs", bad)], "T5 R20"), ["a.rs:2: R99"]);
 }
 
 #[test]
