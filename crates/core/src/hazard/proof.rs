@@ -131,6 +131,9 @@ impl Kind {
         let (keys, lines) = match (command, rest) {
             (Some((key, Value::String(line))), None) => (vec![key.as_str()], vec![line.clone()]),
             (Some((key, Value::String(program))), Some((other, Value::Array(rest)))) => {
+                // Who runs words one by one and who puts them in a line agree only where nothing ends a command.
+                let is_word = |word: &str| !word.is_empty() && word.chars().all(is_plain);
+                let program = Some(program).filter(|it| it.split(' ').all(is_word))?;
                 (vec![key.as_str(), other.as_str()], vec![format!("{program} {}", joined(rest)?)])
             }
             // Several lines under a name that says so, else the words of one.

@@ -10,6 +10,7 @@ use super::super::token::{Token, is_within};
 use super::{Collector, Origin};
 use crate::form::{Field, Kind, is_zone};
 use crate::lexicon::{Lexicon, file_format, split_ending};
+use crate::tool::vocabulary::vocabulary;
 
 impl Collector<'_> {
     /// Whether a value is for another field: a tag or a word such as `to` is no path and a time no time zone, however
@@ -21,11 +22,20 @@ impl Collector<'_> {
         let text = value.as_str().unwrap_or_default();
         let is_small = tokens.len() == 1 && self.request.roles[tokens.start] == Role::Small;
         self.field.is_for_paths() && (text.starts_with(['#', '@']) || is_small && origin != Origin::Quoted)
+            || origin != Origin::Quoted && self.has_mark_of_name(text)
             || self.field.is_for_zones() && origin != Origin::Quoted && !self.may_be_zone(text, tokens)
             || !self.field.is_for_zones() && self.hides_zone(tokens)
             || self.bound.is_some_and(|bound| self.request.denies(bound, tokens))
             || self.field.is_for_paths() && self.has_format_of_other(text)
             || origin == Origin::Words && (self.names_other(tokens) || self.begins_with_name(tokens))
+    }
+
+    /// Whether a value begins with a mark that the name of the field already says: of `#robots` a field `tags` takes
+    /// `robots`.
+    fn has_mark_of_name(&self, text: &str) -> bool {
+        let mark = text.chars().next().filter(|mark| text.len() > mark.len_utf8());
+        let name = mark.and_then(|mark| vocabulary().marks.get(mark.encode_utf8(&mut [0; 4]) as &str));
+        name.is_some_and(|name| self.field.head() == name)
     }
 
     /// Whether a value is a part of JSON that is meant as a whole.

@@ -158,7 +158,7 @@ fn statements(disguise: Disguise) -> &'static [&'static str] {
             "SELECT q'[']'; @",
             "SELECT E'\\''; @",
             "SELECT 1\nGO\n@",
-            "SELECT 1 @",
+            "SELECT 1 AS a @",
             "SELECT 1 /* /* */ */; @",
         ],
         Disguise::Case | Disguise::Argument => &[],
@@ -179,6 +179,10 @@ fn disguise(call: &mut Call, disguise: Disguise, pick: Index) {
         ["command", "sql", "query"].into_iter().find(|key| arguments.get(*key).is_some_and(Value::is_string));
     let Some(key) = key else { return };
     let text = arguments[key].as_str().unwrap_or_default().to_owned();
+    // What is wrong only because a quotation mark is missing is mended by one more.
+    if text.matches(['\'', '"', '`']).count() % 2 == 1 {
+        return;
+    }
     let from = if key == "command" { lines(disguise) } else { statements(disguise) };
     let changed = match disguise {
         Disguise::Case if key != "command" => match pick.index(2) {
