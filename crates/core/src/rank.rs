@@ -439,10 +439,12 @@ fn order(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) ->
             twin_of: None,
         })
         .collect();
-    // Ties break on the name, so the same request always lists tools in the same order.
+    // Ties break on the words and then on the name, so the same request always lists tools in the same order.
+    let words = |it: &Candidate| it.signals[Signal::Words as usize];
     ranked.sort_by(|a, b| {
         b.score
             .total_cmp(&a.score)
+            .then_with(|| words(b).total_cmp(&words(a)))
             .then_with(|| index.words.rank(a.position).cmp(&index.words.rank(b.position)))
     });
     ranked

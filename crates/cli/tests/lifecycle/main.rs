@@ -16,4 +16,5 @@ mod logs; //      what servers say on stderr, what they see of our environment
 mod store; //     what was learnt survives; a broken store stops nothing
 mod sessions; //  clients that must not see each other
 mod pressed; //   one client that takes all it can get
+mod soak; //      many clients for a long time
 mod workflows; // runs that are killed, resumed, stopped and reported

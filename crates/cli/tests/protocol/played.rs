@@ -376,6 +376,27 @@ async fn r14_the_examples_of_the_seed_run_with_its_own_routing_block() {
 }
 
 #[tokio::test]
+async fn r6_the_examples_of_the_seed_hold_with_its_own_weights() {
+    let desk = Desk::new().await;
+    desk.routes_with(json!({"profile": "seed"}));
+    let client = desk.session().await;
+    for (task, tool) in [
+        ("Search my notes for AI", "obsidian__search_notes"),
+        ("Search Obsidian notes for AI", "obsidian__search_notes"),
+        ("Show me my GitHub repositories", "github__list_repos"),
+        ("List my GitHub repositories", "github__list_repos"),
+        ("Search code repository", "github__search_code"),
+        ("Create a GitHub issue about the crash", "github__create_issue"),
+        ("Find my latest commit", "github__get_recent_commits"),
+    ] {
+        let asked = json!({"task": task, "options": {"explain": true, "dryRun": true}});
+        let answer = route(&client, asked).await;
+        assert_eq!(answer["explanation"]["candidates"][0]["tool"], tool, "{task}: {answer}");
+    }
+    assert_asks(&route(&client, json!({"task": "Do something"})).await);
+}
+
+#[tokio::test]
 async fn r1_settings_that_contradict_each_other_are_refused_with_a_sentence() {
     let desk = Desk::new().await;
     let asked = json!({
