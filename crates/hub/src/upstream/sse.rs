@@ -173,7 +173,7 @@ pub(crate) async fn connect(
 }
 
 /// The address must stay on the server's own origin: what it gets may hold credentials.
-fn endpoint_url(server: &Arc<str>, base: &Url, data: &[u8]) -> Result<Url, Failure> {
+pub(crate) fn endpoint_url(server: &Arc<str>, base: &Url, data: &[u8]) -> Result<Url, Failure> {
     let senseless = |what: String| Failure::Senseless { server: Arc::clone(server), what };
     let text = std::str::from_utf8(data).map_err(|_| senseless("its endpoint is not text".to_owned()))?;
     let target = base

@@ -11,6 +11,7 @@ mod words; //  what comments and documents may say
 mod literals; // what strings in code may say
 mod numbers; // what numbers code may have, and how much a function takes
 mod docs; //   what documents must name
+mod targets; // what fuzz targets must have
 
 use tree::File;
 
