@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
 struct Event {
     name: String,
     data: Vec<u8>,
-    /// Whether one of its lines alone is too much.
+    /// Whether one of its lines is too much beside the data before it.
     is_long: bool,
 }
 
@@ -61,7 +61,7 @@ fn plainly(data: &[u8]) -> Vec<Event> {
             }
             continue;
         }
-        event.is_long |= line.len() > BOUNDS.bytes;
+        event.is_long |= line.len() + lines_of_data.iter().map(|it| it.len() + 1).sum::<usize>() > BOUNDS.bytes;
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let value = line.get(colon + 1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);

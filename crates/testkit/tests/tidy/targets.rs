@@ -39,7 +39,8 @@ fn sizes(folder: &str) -> Vec<u64> {
 #[test]
 fn t27_every_fuzz_target_has_seeds_and_is_told_of() {
     let read = |path: &str| fs::read_to_string(tree::root().join(path)).expect("the file is there");
-    let is_target = |path: &str| Some(path.strip_prefix("fuzz/fuzz_targets/")?.strip_suffix(".rs")?.to_owned());
+    let is_target =
+        |path: &str| Some(path.strip_prefix("fuzz/fuzz_targets/")?.strip_suffix(".rs")?.to_owned());
     let names = tree::rust().into_iter().filter_map(|file| is_target(&file.path));
     let targets: Vec<Target> =
         names.map(|name| Target { seeds: sizes(&format!("fuzz/corpus/{name}")).len(), name }).collect();
