@@ -16,14 +16,18 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(ambiguous(&written), None, "what can be read in one way stays so: {written}");
         assert_eq!(rounded(&written), None, "{written}");
     }
-    let (Some(server), Some(name), arguments) = (read["server"].as_str(), read["name"].as_str(), &read["arguments"])
+    let (Some(server), Some(name), arguments) =
+        (read["server"].as_str(), read["name"].as_str(), &read["arguments"])
     else {
         return;
     };
     // Names that no catalog takes are looked at elsewhere.
-    let is_plain = |name: &str| (1..60).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_plain = |name: &str| {
+        (1..60).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
     let Some(given) = arguments.as_object().filter(|_| is_plain(server) && is_plain(name)) else { return };
-    let properties: serde_json::Map<String, Value> = given.keys().map(|key| (key.clone(), json!({}))).collect();
+    let properties: serde_json::Map<String, Value> =
+        given.keys().map(|key| (key.clone(), json!({}))).collect();
     if properties.keys().any(|key| toolyard_core::tool::clean(key) != *key || key.is_empty()) {
         return;
     }

@@ -37,13 +37,17 @@ fuzz_target!(|data: &[u8]| {
         let _ = screen(&excerpts_of_text(&tool.description, &foreign), None, Means::Rules);
     }
     let consolidation = consolidate("desk", catalog.tools(), &[]);
-    let lost: Vec<&str> = lost(&consolidation, catalog.tools()).into_iter().map(|tool| tool.name.as_str()).collect();
+    let lost: Vec<&str> =
+        lost(&consolidation, catalog.tools()).into_iter().map(|tool| tool.name.as_str()).collect();
     assert!(lost.is_empty(), "they cannot be called: {lost:?}");
 });
 
 fn check(tool: &Tool) {
     let id = tool.id.as_str();
-    assert!(id.len() <= ToolId::MAX_CHARS && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{id}");
+    assert!(
+        id.len() <= ToolId::MAX_CHARS && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)),
+        "{id}"
+    );
     assert!(tool.description.chars().count() <= LISTING.description_chars + 1);
     assert!(matches!(unveiled(&tool.definition), Ok(None)), "what was cleaned is clean");
     serde_json::from_str::<Value>(&tool.listed()).expect("what is listed is JSON");
@@ -51,7 +55,8 @@ fn check(tool: &Tool) {
     let Ok(value) = serde_json::from_str::<Value>(tool.definition.get()) else { return };
     assert_visible(&value);
     if ambiguous(own.get()).is_none() && rounded(own.get()).is_none() {
-        let turned = serde_json::from_str::<Value>(own.get()).map(|it| reversed(&it)).expect("it was read before");
+        let turned =
+            serde_json::from_str::<Value>(own.get()).map(|it| reversed(&it)).expect("it was read before");
         let turned = serde_json::to_string_pretty(&turned).expect("a value is JSON");
         let turned = RawValue::from_string(turned).expect("it is JSON");
         assert_eq!(Pin::of(&turned), Pin::of(own), "order and layout change nothing: {own}");
@@ -86,7 +91,9 @@ fn assert_visible(value: &Value) {
 fn reversed(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(reversed).collect(),
-        Value::Object(members) => members.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect(),
+        Value::Object(members) => {
+            members.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect()
+        }
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

@@ -57,7 +57,8 @@ fn read(encoder: &Encoder, reader: &Reader, text: &str) {
         FieldText { name: "room", description: about, kind: "one of", options: &options },
         FieldText { name: about, description: "", kind: "text", options: &[] },
     ];
-    let readings = reader.read(encoder, &ReaderInput { request, tool: "house lights", about, parameters: &parameters });
+    let readings =
+        reader.read(encoder, &ReaderInput { request, tool: "house lights", about, parameters: &parameters });
     assert_eq!(readings.len(), parameters.len());
     assert_eq!(readings[0].options.len(), options.len());
     for (place, _) in readings.iter().flat_map(|it| it.spans.iter().chain(&it.items)) {

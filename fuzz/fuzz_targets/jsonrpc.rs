@@ -81,7 +81,11 @@ struct Chopped<'d> {
 }
 
 impl AsyncRead for Chopped<'_> {
-    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
         let (now, later) = self.rest.split_at(self.step.min(buf.remaining()).min(self.rest.len()));
         buf.put_slice(now);
         self.rest = later;

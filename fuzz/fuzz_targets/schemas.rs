@@ -22,7 +22,8 @@ fuzz_target!(|data: &[u8]| {
     let form = Form::of(tool);
     if let Ok(Value::Object(arguments)) = serde_json::from_str(said) {
         let fits = form.admits(&arguments);
-        let sent: Map<String, Value> = serde_json::from_str(&Value::Object(arguments.clone()).to_string()).expect("it is JSON");
+        let sent: Map<String, Value> =
+            serde_json::from_str(&Value::Object(arguments.clone()).to_string()).expect("it is JSON");
         assert_eq!(form.admits(&sent), fits, "sent");
         assert!(equivalent(&Value::Object(sent), &Value::Object(arguments.clone())));
         let _ = (form.admits_part(&arguments), form.is_judged(), form.lacks(&[], &arguments));
@@ -35,6 +36,9 @@ fuzz_target!(|data: &[u8]| {
         assert!(seen.insert(&argument.name), "`{}` is filled in twice", argument.name);
         assert!((0.0..=1.0).contains(&argument.confidence), "{argument:?}");
         let alone = Map::from_iter([(argument.name.clone(), argument.value.clone())]);
-        assert!(argument.source == Source::Given || form.admits_part(&alone), "it does not fit: {argument:?}");
+        assert!(
+            argument.source == Source::Given || form.admits_part(&alone),
+            "it does not fit: {argument:?}"
+        );
     }
 });

@@ -31,7 +31,11 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn parsed(text: &str) -> Result<Config, Vec<Mistake>> {
-    let folders = Folders { home: "/nowhere/home".into(), config: "/nowhere/config".into(), data: "/nowhere/data".into() };
+    let folders = Folders {
+        home: "/nowhere/home".into(),
+        config: "/nowhere/config".into(),
+        data: "/nowhere/data".into(),
+    };
     let env = |name: &str| (name == "TOKEN").then(|| "secret".to_owned());
     config::parse(text, Path::new("/nowhere/toolyard.json"), &env, &folders)
 }

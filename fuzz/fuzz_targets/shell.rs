@@ -9,7 +9,11 @@ use toolyard_core::tool::{Effect, Tool};
 use toolyard_fuzz::{judged, runner, text};
 
 static TOOLS: LazyLock<[Tool; 3]> = LazyLock::new(|| {
-    [runner("desk", "run_command", "command"), runner("bash", "execute", "command"), runner("desk", "shell", "cmd")]
+    [
+        runner("desk", "run_command", "command"),
+        runner("bash", "execute", "command"),
+        runner("desk", "shell", "cmd"),
+    ]
 });
 /// Statements of their own, behind a line and before one.
 const BEHIND: [&str; 6] = ["\nrm -rf x", "\nrm x\n", "; rm x", " && mv a b", " | tee x", " > x"];

@@ -18,7 +18,8 @@ static TOOLS: LazyLock<[Tool; 5]> = LazyLock::new(|| {
     ]
 });
 /// Statements of their own, behind one and before one. A line end comes first, because a comment may be open.
-const BEHIND: [&str; 4] = ["\n; DROP TABLE users", "\n;\nDELETE FROM users;", "\n;TRUNCATE users", "\n; UPDATE a SET b = 1"];
+const BEHIND: [&str; 4] =
+    ["\n; DROP TABLE users", "\n;\nDELETE FROM users;", "\n;TRUNCATE users", "\n; UPDATE a SET b = 1"];
 const BEFORE: [&str; 3] = ["DROP TABLE users;\n", "DELETE FROM users; ", "INSERT INTO a VALUES (1); "];
 
 fuzz_target!(|data: &[u8]| {

@@ -10,7 +10,11 @@ const BOUNDS: Bounds = Bounds { bytes: 100, nesting: 5 };
 
 fuzz_target!(|data: &[u8]| {
     let read = events([data], BOUNDS);
-    assert_eq!(events(data.chunks(1 + data.len() % 7), BOUNDS), read, "events are the same however they come");
+    assert_eq!(
+        events(data.chunks(1 + data.len() % 7), BOUNDS),
+        read,
+        "events are the same however they come"
+    );
     let expected = plainly(data);
     assert_eq!(read.len(), expected.len(), "{read:?}\n{expected:?}");
     for ((name, frame), event) in read.iter().zip(&expected) {
@@ -20,7 +24,9 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!(name, &event.name);
                 assert_eq!(excess(line, BOUNDS), None);
             }
-            Frame::Rejected { .. } => assert!(event.is_long || excess(&event.data, BOUNDS).is_some(), "{event:?}"),
+            Frame::Rejected { .. } => {
+                assert!(event.is_long || excess(&event.data, BOUNDS).is_some(), "{event:?}")
+            }
         }
     }
     let base = "https://tools.example:8443/a/sse?k=v".parse().expect("it is an address");
@@ -61,7 +67,8 @@ fn plainly(data: &[u8]) -> Vec<Event> {
             }
             continue;
         }
-        event.is_long |= line.len() + lines_of_data.iter().map(|it| it.len() + 1).sum::<usize>() > BOUNDS.bytes;
+        event.is_long |=
+            line.len() + lines_of_data.iter().map(|it| it.len() + 1).sum::<usize>() > BOUNDS.bytes;
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let value = line.get(colon + 1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);

@@ -36,7 +36,8 @@ fn run(template: &Template) {
     let mut listed: Vec<(Advertised, _)> = Vec::new();
     for tool in template.tools() {
         let Some((server, name)) = tool.as_str().split_once("__") else { continue };
-        let definition = RawValue::from_string(json!({"name": name, "inputSchema": {"type": "object"}}).to_string());
+        let definition =
+            RawValue::from_string(json!({"name": name, "inputSchema": {"type": "object"}}).to_string());
         let definition = definition.expect("it is JSON");
         match listed.iter_mut().find(|(it, _)| &*it.server == server) {
             Some((it, _)) => it.tools.push(definition),

@@ -27,13 +27,15 @@ pub fn halves(data: &[u8]) -> Option<(&str, &str)> {
 /// Returns a tool by its definition.
 pub fn tool(server: &str, definition: &Value) -> Tool {
     let definition = RawValue::from_string(definition.to_string()).expect("it is JSON");
-    let (catalog, problems) = Catalog::gather([(Advertised { server: server.into(), tools: vec![definition] }, LISTING)]);
+    let (catalog, problems) =
+        Catalog::gather([(Advertised { server: server.into(), tools: vec![definition] }, LISTING)]);
     catalog.tools().first().unwrap_or_else(|| panic!("{problems:?}")).clone()
 }
 
 /// Returns a tool that does what its one argument says.
 pub fn runner(server: &str, name: &str, argument: &str) -> Tool {
-    let schema = json!({"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]});
+    let schema =
+        json!({"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]});
     tool(server, &json!({"name": name, "inputSchema": schema}))
 }
 
