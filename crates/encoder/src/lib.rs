@@ -20,6 +20,9 @@ mod pack; //        a trained model becomes the file of an encoder
 mod stack; //       the layers that tokens go through
 mod network; //     tokens to a vector, and two texts to how well they fit
 mod reader; //      a request beside a tool's parameters to what it says of each
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing; // every path of the processor, for fuzz targets
 
 use std::fmt;
 

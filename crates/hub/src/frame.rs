@@ -79,8 +79,12 @@ impl<R: AsyncRead + Unpin> Frames<R> {
                 }
                 continue;
             }
-            if self.buffer.len() > self.bounds.bytes {
-                return self.read_past().await.map(Some);
+            // The byte more may be the CR of a line end.
+            if self.buffer.len() > self.bounds.bytes.saturating_add(1) {
+                match self.read_past().await? {
+                    Some(frame) => return Ok(Some(frame)),
+                    None => continue,
+                }
             }
             if !self.fill().await? {
                 // A last line without an end is still a message.
@@ -106,12 +110,14 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         Ok(self.source.read_buf(&mut self.buffer).await? > 0)
     }
 
-    /// Drops bytes until the line ends, keeping only what names the call.
-    async fn read_past(&mut self) -> std::io::Result<Frame> {
-        let mut scan = Scan::default();
+    /// Drops bytes until the line ends, keeping only what names the call. A line of white space is no message.
+    async fn read_past(&mut self) -> std::io::Result<Option<Frame>> {
+        let (mut scan, mut is_blank) = (Scan::default(), true);
         loop {
             let end = self.buffer.iter().position(|&byte| byte == b'\n');
-            scan.feed(&self.buffer[..end.unwrap_or(self.buffer.len())]);
+            let part = &self.buffer[..end.unwrap_or(self.buffer.len())];
+            scan.feed(part);
+            is_blank = is_blank && part.iter().all(u8::is_ascii_whitespace);
             match end {
                 Some(end) => {
                     self.buffer.drain(..=end);
@@ -125,7 +131,9 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             }
         }
         self.searched = 0;
-        Ok(Frame::Rejected { id: scan.id(), excess: Excess::Bytes { limit: self.bounds.bytes } })
+        let rejected =
+            || Frame::Rejected { id: scan.id(), excess: Excess::Bytes { limit: self.bounds.bytes } };
+        Ok((!is_blank).then(rejected))
     }
 }
 
@@ -280,6 +288,16 @@ mod tests {
             all("\r\n  \n{}\r\n[1]", 100, 10).await,
             [Frame::Line(b"{}".to_vec()), Frame::Line(b"[1]".to_vec())]
         );
+    }
+
+    #[tokio::test]
+    async fn t27_a_line_at_the_bound_and_a_long_blank_one_are_the_same_however_they_come() {
+        let stream = format!("{}\r\n{}\n{{}}\n", "1".repeat(20), " ".repeat(300));
+        let expected = [Frame::Line(b"1".repeat(20)), Frame::Line(b"{}".to_vec())];
+        for step in 1..stream.len() {
+            let source = Chopped { bytes: stream.clone().into_bytes(), at: 0, step };
+            assert_eq!(read_all(source, 20, 8).await, expected, "{step} bytes at a time");
+        }
     }
 
     proptest! {

@@ -37,3 +37,6 @@ pub mod policy; //   what may be called, how often
 pub mod audit; //    what was called, and how it ended
 pub mod hub; //      all of it behind one name
 pub mod serve; //    clients over stdio and HTTP
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing; //  readers that fuzz targets reach

@@ -8,9 +8,62 @@ use super::lists::Lists;
 
 /// Whether a document of GraphQL only asks.
 pub(super) fn graphql_reads(text: &str) -> bool {
-    let text = text.trim();
-    let begins = text.starts_with('{') || words(text).next() == Some("query") && text.contains('{');
-    begins && !is_mutation(text) && is_text(text)
+    is_document(text) && !is_mutation(text) && is_text(text)
+}
+
+/// Whether a text is whole operations and fragments of GraphQL, and nothing besides.
+fn is_document(text: &str) -> bool {
+    let (mut open, mut blocks, mut head, mut rest) = (Vec::new(), 0, String::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let mut after = &rest[c.len_utf8()..];
+        match c {
+            '"' => match behind_string(rest) {
+                Some(behind) => after = behind,
+                None => return false,
+            },
+            '#' => after = after.find('\n').map_or("", |end| &after[end..]),
+            '{' | '(' | '[' => {
+                if c == '{' && open.is_empty() {
+                    if !matches!(words(&head).next(), None | Some("query" | "fragment")) {
+                        return false;
+                    }
+                    head.clear();
+                    blocks += 1;
+                }
+                open.push(if c == '{' {
+                    '}'
+                } else if c == '(' {
+                    ')'
+                } else {
+                    ']'
+                });
+            }
+            '}' | ')' | ']' if open.pop() == Some(c) => {}
+            '!' | '$' | '&' | '.' | ':' | '=' | '@' | '|' | ',' | '-' | '+' | '_' => {}
+            c if c.is_ascii_alphanumeric() || c.is_ascii_whitespace() => {}
+            _ => return false,
+        }
+        if open.is_empty() && c != '}' && c != '#' {
+            head.push(c);
+        }
+        rest = after;
+    }
+    blocks > 0 && open.is_empty() && head.trim().is_empty()
+}
+
+/// Returns what stands behind the string that a text begins with.
+fn behind_string(text: &str) -> Option<&str> {
+    if let Some(block) = text.strip_prefix("\"\"\"") {
+        return block.split_once("\"\"\"").map(|(_, behind)| behind);
+    }
+    let mut is_escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let is_end = !is_escaped && matches!(c, '"' | '\n');
+        is_escaped = !is_escaped && *c == '\\';
+        is_end
+    });
+    let (at, _) = end.filter(|(_, c)| *c == '"')?;
+    text.get(at + 1..)
 }
 
 /// Whether a document of GraphQL may have an operation that does more than ask.

@@ -487,3 +487,27 @@ mod arbitrary {
         }
     }
 }
+
+#[test]
+fn h1_a_text_for_a_graph_is_a_read_only_if_all_of_it_is_a_question() {
+    let effect = |text: &str| judged("shop__graphql_query", &json!({"query": text})).effect;
+    for text in [
+        "{ viewer { login } }",
+        "query Q($a: [Int!] = [1, -2]) @live { user(id: $a, name: \"a } \\\" b\") { ...F, x: y } } # done\nfragment F on User { id }",
+        "query { note(text: \"\"\"several \"lines\" }\"\"\") { id } }",
+    ] {
+        assert_eq!(effect(text), Effect::Read, "{text}");
+    }
+    for text in [
+        "query { budget",
+        "query { budget\n; DROP TABLE users",
+        "query { budget }; DROP TABLE users",
+        "{ a } drop table users",
+        "drop { a }",
+        "{ a ) }",
+        "{ a \"}",
+        "{ a } }",
+    ] {
+        assert_ne!(effect(text), Effect::Read, "{text}");
+    }
+}

@@ -4,10 +4,12 @@
 //! every other difference stays, down to one character. Numbers are compared digit by digit, because a reader may not
 //! round them as we would.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
 /// The members of a definition that are shown.
-pub(super) const SHOWN: [&str; 7] =
+const SHOWN: [&str; 7] =
     ["annotations", "description", "icons", "inputSchema", "name", "outputSchema", "title"];
 /// Members whose order carries nothing: names that must be there, types of which one fits.
 const SETS: [&str; 2] = ["required", "type"];
@@ -16,27 +18,89 @@ const MOST_NESTING: usize = 256;
 
 /// Writes what is shown of a definition. A text that cannot be read counts as it is.
 pub(super) fn canonical(definition: &str) -> String {
-    let read = || {
-        let mut reader = Reader { text: definition, at: 0 };
-        let Node::Object(members) = reader.value(0)? else { return None };
-        Some(members)
-    };
-    let Some(members) = read() else { return format!("as it is {definition}") };
-    let mut shown: Vec<(String, Node<'_>)> = members
-        .into_iter()
-        .filter(|(key, _)| SHOWN.contains(&key.as_str()))
-        .map(|(key, value)| if key == "icons" { (key, addresses(value)) } else { (key, value) })
-        .filter(|(_, value)| !value.says_nothing())
-        .collect();
-    shown.sort_by(|a, b| a.0.cmp(&b.0));
+    let Some(shown) = shown(definition) else { return format!("as it is {definition}") };
     let mut out = String::with_capacity(definition.len());
     Node::Object(shown).write(&mut out);
     out
 }
 
+/// One value of a definition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    /// As a person reads it.
+    pub(super) read: String,
+    /// In one form, which two values have in common only if they are the same.
+    pub(super) form: String,
+}
+
+/// Returns what is shown of a definition by its place; a list of plain values is one part. Two definitions have the
+/// same parts only if they are written alike. `None` for a text that cannot be read.
+pub(super) fn parts(definition: &str) -> Option<BTreeMap<String, Part>> {
+    let mut parts = BTreeMap::new();
+    members(String::new(), shown(definition)?, &mut parts);
+    Some(parts)
+}
+
+/// Returns the members of a definition that are shown and say something.
+fn shown(definition: &str) -> Option<Vec<(String, Node<'_>)>> {
+    let mut reader = Reader { text: definition, at: 0 };
+    let Node::Object(members) = reader.value(0)? else { return None };
+    reader.skip_space();
+    if reader.peek().is_some() {
+        return None;
+    }
+    let members = members.into_iter().filter(|(key, _)| SHOWN.contains(&key.as_str()));
+    let members =
+        members.map(|(key, value)| if key == "icons" { (key, addresses(value)) } else { (key, value) });
+    Some(members.filter(|(_, value)| !value.says_nothing()).collect())
+}
+
+fn members(path: String, members: Vec<(String, Node<'_>)>, parts: &mut BTreeMap<String, Part>) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (key, value) in members {
+        let value = value.of(&key);
+        let is_plain = !key.is_empty() && !key.contains(['.', '[', ']', '#', '"']);
+        let key = if is_plain { key } else { quoted(&key) };
+        let dot = if path.is_empty() { "" } else { "." };
+        let count = seen.entry(key.clone()).and_modify(|it| *it += 1).or_insert(1);
+        let again = if *count > 1 { format!("#{count}") } else { String::new() };
+        part(format!("{path}{dot}{key}{again}"), value, parts);
+    }
+}
+
+fn part(path: String, node: Node<'_>, parts: &mut BTreeMap<String, Part>) {
+    let is_plain = |node: &Node<'_>| match node {
+        Node::Plain(_) | Node::Text(_) | Node::Broken(_) => true,
+        Node::List(_) | Node::Object(_) => false,
+    };
+    let read = match node {
+        Node::Object(inner) if !inner.is_empty() => return members(path, inner, parts),
+        Node::List(items) if !items.iter().all(is_plain) => {
+            for (at, item) in items.into_iter().enumerate() {
+                part(format!("{path}[{at}]"), item, parts);
+            }
+            return;
+        }
+        Node::List(ref items) => {
+            let written = |item: &Node<'_>| match item {
+                Node::Plain(text) | Node::Broken(text) => (*text).to_owned(),
+                Node::Text(text) => quoted(text),
+                Node::List(_) | Node::Object(_) => String::new(),
+            };
+            format!("[ {} ]", items.iter().map(written).collect::<Vec<_>>().join(" , "))
+        }
+        Node::Text(ref text) => text.clone(),
+        Node::Plain(text) | Node::Broken(text) => text.to_owned(),
+        Node::Object(_) => "{}".to_owned(),
+    };
+    let mut form = String::new();
+    node.write(&mut form);
+    parts.insert(path, Part { read, form });
+}
+
 enum Node<'t> {
-    /// A number in one form, or a word of JSON.
-    Plain(String),
+    /// A number or a word of JSON.
+    Plain(&'t str),
     Text(String),
     /// A text with half of a character, which no `String` can hold.
     Broken(&'t str),
@@ -48,7 +112,7 @@ impl Node<'_> {
     /// Whether it is shown as nothing, just as if it were not there.
     fn says_nothing(&self) -> bool {
         match self {
-            Self::Plain(word) => word == "null",
+            Self::Plain(word) => *word == "null",
             Self::Text(text) => text.is_empty(),
             Self::Broken(_) => false,
             Self::List(items) => items.is_empty(),
@@ -56,42 +120,53 @@ impl Node<'_> {
         }
     }
 
-    fn write(mut self, out: &mut String) {
-        match &mut self {
-            Self::Plain(word) => out.push_str(word),
-            Self::Text(text) => out.push_str(&quoted(text)),
+    /// Returns the value of a member of this name: where order carries nothing, in one order.
+    fn of(mut self, key: &str) -> Self {
+        if let Self::List(items) = &mut self
+            && SETS.contains(&key)
+            && items.iter().all(|item| matches!(item, Self::Text(_)))
+        {
+            items.sort_by(by_text);
+        }
+        self
+    }
+
+    fn write(self, out: &mut String) {
+        match self {
+            Self::Plain(word) => out.push_str(&one_form(word)),
+            Self::Text(text) => out.push_str(&quoted(&text)),
             Self::Broken(text) => {
                 out.push('!');
                 out.push_str(text);
             }
             Self::List(items) => {
                 out.push('[');
-                for item in items.drain(..) {
+                for item in items {
                     item.write(out);
                     out.push(',');
                 }
                 out.push(']');
             }
-            Self::Object(members) => {
+            Self::Object(mut members) => {
                 // Of two members of one name, readers differ in which counts: both do, in their order.
                 members.sort_by(|a, b| a.0.cmp(&b.0));
                 out.push('{');
-                for (key, mut value) in members.drain(..) {
-                    if let Self::List(items) = &mut value
-                        && SETS.contains(&key.as_str())
-                        && items.iter().all(|item| matches!(item, Self::Text(_)))
-                    {
-                        items.sort_by(by_text);
-                    }
+                for (key, value) in members {
                     out.push_str(&quoted(&key));
                     out.push(':');
-                    value.write(out);
+                    value.of(&key).write(out);
                     out.push(',');
                 }
                 out.push('}');
             }
         }
     }
+}
+
+/// A number in one form; a word of JSON as it is.
+fn one_form(word: &str) -> Cow<'_, str> {
+    let is_number = word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    number(word).filter(|_| is_number).map_or(Cow::Borrowed(word), Cow::Owned)
 }
 
 fn by_text(a: &Node<'_>, b: &Node<'_>) -> Ordering {
@@ -134,11 +209,10 @@ impl<'t> Reader<'t> {
                 let text = self.string()?;
                 Some(serde_json::from_str(text).map_or(Node::Broken(text), Node::Text))
             }
-            b'-' | b'0'..=b'9' => {
-                let text = self.run(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
-                Some(Node::Plain(number(text).unwrap_or_else(|| text.to_owned())))
-            }
-            b'a'..=b'z' => Some(Node::Plain(self.run(|byte| byte.is_ascii_lowercase()).to_owned())),
+            b'-' | b'0'..=b'9' => Some(Node::Plain(
+                self.run(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')),
+            )),
+            b'a'..=b'z' => Some(Node::Plain(self.run(|byte| byte.is_ascii_lowercase()))),
             _ => None,
         }
     }

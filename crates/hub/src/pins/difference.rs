@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 use toolyard_core::screen::{ForeignNames, Means, excerpts_of_text, screen};
 use toolyard_core::tool::clean;
 
-use super::canon::SHOWN;
+use super::canon::{self, Part};
 
 /// Time for the comparison of one text; after it the rest is shown as replaced.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -51,14 +50,17 @@ pub fn difference(approved: Option<&str>, listed: &str, is_tool: impl Fn(&str) -
     let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
     paths.sort();
     paths.dedup();
-    let differs = |path: &&&String| before.get(**path) != after.get(**path);
+    let form = |parts: &BTreeMap<String, Part>, path: &str| parts.get(path).map(|it| it.form.clone());
+    let differs = |path: &&&String| form(&before, path) != form(&after, path);
     paths
         .iter()
         .filter(differs)
         .map(|path| {
-            let text = |parts: &BTreeMap<String, String>| parts.get(*path).cloned().unwrap_or_default();
-            let (old, new) = (text(&before), text(&after));
-            let pieces = words(&old, &new);
+            let part = |parts: &BTreeMap<String, Part>| parts.get(*path).cloned().unwrap_or_default();
+            let (old, new) = (part(&before), part(&after));
+            // The text `1` and the number read the same.
+            let is_alike = old.read == new.read;
+            let pieces = if is_alike { words(&old.form, &new.form) } else { words(&old.read, &new.read) };
             let came = pieces.iter().filter(|it| it.change == WordChange::Added).map(|it| it.text.as_str());
             let remarks = remarks(&came.collect::<Vec<_>>().join(" "), &is_tool);
             Alteration { path: (*path).clone(), pieces, remarks }
@@ -139,43 +141,14 @@ fn words(old: &str, new: &str) -> Vec<WordRun> {
     pieces
 }
 
-/// Returns the parts of a definition by their place. A list of plain values is one part.
-fn parts(definition: &str) -> BTreeMap<String, String> {
-    let mut parts = BTreeMap::new();
-    match serde_json::from_str(definition) {
-        Ok(Value::Object(members)) => {
-            for (key, value) in members.iter().filter(|(key, _)| SHOWN.contains(&key.as_str())) {
-                part(key, value, &mut parts);
-            }
-        }
-        // Several definitions of one name, or one that nobody can read, are compared as texts.
-        Ok(_) | Err(_) => drop(parts.insert("definition".to_owned(), definition.to_owned())),
-    }
-    parts
-}
-
-fn part(path: &str, value: &Value, parts: &mut BTreeMap<String, String>) {
-    let is_plain = |value: &Value| !value.is_object() && !value.is_array();
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            for (key, value) in members {
-                part(&format!("{path}.{key}"), value, parts);
-            }
-        }
-        Value::Array(items) if !items.iter().all(is_plain) => {
-            for (at, item) in items.iter().enumerate() {
-                part(&format!("{path}[{at}]"), item, parts);
-            }
-        }
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(Value::to_string).collect();
-            parts.insert(path.to_owned(), format!("[ {} ]", items.join(" , ")));
-        }
-        Value::String(text) => drop(parts.insert(path.to_owned(), text.clone())),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-            parts.insert(path.to_owned(), value.to_string());
-        }
-    }
+/// Returns the parts of a definition by their place. Several definitions of one name, or one that nobody can read, are
+/// compared as texts.
+fn parts(definition: &str) -> BTreeMap<String, Part> {
+    let as_text = || {
+        let part = Part { read: definition.to_owned(), form: definition.to_owned() };
+        BTreeMap::from([("definition".to_owned(), part)])
+    };
+    canon::parts(definition).unwrap_or_else(as_text)
 }
 
 #[cfg(test)]
@@ -212,6 +185,35 @@ mod tests {
             ["has characters that cannot be seen", "has the tag <IMPORTANT>", "names the tool mail__send"]
         );
         assert!(found[1].remarks.is_empty());
+    }
+
+    #[test]
+    fn t27_every_change_of_a_definition_is_shown_and_nothing_else() {
+        let shown = |old: &str, new: &str| -> Vec<String> {
+            let of = |schema: &str| format!(r#"{{"name":"a","inputSchema":{schema}}}"#);
+            difference(Some(&of(old)), &of(new), |_| false).into_iter().map(|it| it.path).collect()
+        };
+        for (old, new) in [
+            (r#"{"a":{"b":1}}"#, r#"{"a.b":1}"#),
+            (r#"{"default":"1"}"#, r#"{"default":1}"#),
+            (r#"{"default":true}"#, r#"{"default":"true"}"#),
+            (r#"{"default":18446744073709551616}"#, r#"{"default":18446744073709551617}"#),
+            (r#"{"a":1}"#, r#"{"a":2,"a":1}"#),
+            (r#"{"a":""}"#, r#"{"b":1}"#),
+            (r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#),
+        ] {
+            assert_ne!(shown(old, new), Vec::<String>::new(), "{old} {new}");
+        }
+        for (old, new) in [
+            (r#"{"a":1,"b":2}"#, r#"{"b":2.0,"a":1e0}"#),
+            (r#"{"required":["a","b"]}"#, r#"{"required":["b","a"]}"#),
+            ("{}", "null"),
+        ] {
+            assert_eq!(shown(old, new), Vec::<String>::new(), "{old} {new}");
+        }
+        let (text, number) = (r#"{"name":"a","title":"1"}"#, r#"{"name":"a","title":1}"#);
+        let pieces = difference(Some(text), number, |_| false).remove(0).pieces;
+        assert!(pieces.iter().any(|it| it.change != WordChange::Kept), "{pieces:?}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub async fn serve(
     }
 }
 
-fn router(
+pub(crate) fn router(
     reception: Arc<Reception>,
     address: SocketAddr,
     connections: usize,

@@ -19,8 +19,9 @@ pub(crate) struct Events {
     after_cr: bool,
     event: Event,
     has_data: bool,
-    /// Bytes of the event's data that were dropped because they were too many.
+    /// Whether bytes of the event were dropped because they were too many, and whether some of this line were.
     overflow: bool,
+    is_cut: bool,
 }
 
 /// One event.
@@ -40,11 +41,11 @@ impl Events {
                 b'\n' if self.after_cr => self.after_cr = false,
                 b'\n' | b'\r' => {
                     self.after_cr = byte == b'\r';
-                    let line = std::mem::take(&mut self.line);
-                    if line.is_empty() {
-                        events.extend(self.dispatch(bounds));
-                    } else {
+                    let (line, is_cut) = (std::mem::take(&mut self.line), std::mem::take(&mut self.is_cut));
+                    if !line.is_empty() {
                         self.field(&line);
+                    } else if !is_cut {
+                        events.extend(self.dispatch(bounds));
                     }
                 }
                 _ => {
@@ -52,7 +53,7 @@ impl Events {
                     if self.line.len() + self.event.data.len() <= bounds.bytes + 64 {
                         self.line.push(byte);
                     } else {
-                        self.overflow = true;
+                        (self.overflow, self.is_cut) = (true, true);
                     }
                 }
             }
@@ -173,7 +174,7 @@ pub(crate) async fn connect(
 }
 
 /// The address must stay on the server's own origin: what it gets may hold credentials.
-fn endpoint_url(server: &Arc<str>, base: &Url, data: &[u8]) -> Result<Url, Failure> {
+pub(crate) fn endpoint_url(server: &Arc<str>, base: &Url, data: &[u8]) -> Result<Url, Failure> {
     let senseless = |what: String| Failure::Senseless { server: Arc::clone(server), what };
     let text = std::str::from_utf8(data).map_err(|_| senseless("its endpoint is not text".to_owned()))?;
     let target = base
@@ -216,6 +217,15 @@ mod tests {
         let seen = Events::default().feed(text.as_bytes(), BOUNDS);
         assert!(matches!(seen[0].1, Frame::Rejected { .. }), "{seen:?}");
         assert_eq!(seen[1].1, Frame::Line(b"ok".to_vec()));
+    }
+
+    #[test]
+    fn t27_what_is_left_of_an_event_that_is_too_large_is_no_event_of_its_own() {
+        let large = format!("data: {}\n", "y".repeat(90)).repeat(2);
+        let text = format!("{large}data: {{\"forged\":1}}\n\ndata: ok\n\n");
+        let seen = Events::default().feed(text.as_bytes(), BOUNDS);
+        assert!(matches!(seen[0].1, Frame::Rejected { .. }), "{seen:?}");
+        assert_eq!(seen[1..], [(String::new(), Frame::Line(b"ok".to_vec()))]);
     }
 
     proptest! {

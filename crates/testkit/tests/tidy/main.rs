@@ -12,6 +12,7 @@ mod literals; // what strings in code may say
 mod numbers; // what numbers code may have, and how much a function takes
 mod docs; //   what documents must name
 mod requirements; // what is called done, and the tests that show it
+mod targets; // what fuzz targets must have
 
 use tree::File;
 

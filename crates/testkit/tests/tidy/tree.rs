@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold what was built, installed or recorded, not what was written.
-const NOT_OURS: [&str; 5] = ["target", ".servers", ".git", "node_modules", "proptest-regressions"];
+/// Folders that hold what was built, installed, recorded or found by chance, not what was written.
+const NOT_OURS: [&str; 8] =
+    ["target", ".servers", ".git", "node_modules", "proptest-regressions", "corpus", "grown", "artifacts"];
 
 /// A text file.
 #[derive(Clone, Debug)]
