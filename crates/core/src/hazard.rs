@@ -162,7 +162,8 @@ impl Scan {
         // A server may take a name, or a word under it, for the one that it looks like.
         let is_other = |text: &str| folded(text) != text;
         let has_other_name = members.keys().any(|key| is_other(key));
-        self.is_unproven |= has_other_name;
+        let is_stage = |key: &String| Lists::builtin().stages.contains(key);
+        self.is_unproven |= has_other_name || members.keys().any(is_stage);
         if has_other_name || members.values().filter_map(Value::as_str).any(is_other) {
             self.together(&look_alike(members), depth);
         }
@@ -217,8 +218,14 @@ impl Scan {
             self.is_unproven |= reads::programs(text).is_none();
             self.found(key, shell::sign(trimmed));
         }
-        let holds_sql = key_is(key, &lists.sql_keys);
-        if holds_sql && self.kind.takes_sql_in(key) {
+        // What nobody says to anything but a database is a statement for whatever runs what it is told.
+        let may_hold = words(key).any(|word| lists.sql_keys.contains(&word.to_lowercase()));
+        let is_statement =
+            (self.kind.runs() || may_hold && self.kind.takes_sql_in(key)) && sql::is_statement(trimmed);
+        let holds_sql = key_is(key, &lists.sql_keys) || is_statement;
+        // Commands of a database whose language begins them with a dot.
+        self.is_unproven |= holds_sql && !self.kind.is_search && is_dotted(trimmed);
+        if holds_sql && (is_statement || self.kind.takes_sql_in(key)) {
             let is_question =
                 self.kind.is_search && key_is(key, &lists.question_keys) && sql::is_prose(trimmed);
             self.is_unproven |= !is_question && !self.kind.only_asks(text);
@@ -278,6 +285,16 @@ fn rank(effect: Effect) -> u8 {
 }
 
 /// Whether a key, or its last word, is in a list: `shell_command` is a `command`.
+/// Whether a text has something like `.drop table`; with `.show` nothing changes.
+fn is_dotted(text: &str) -> bool {
+    text.match_indices('.').any(|(at, _)| {
+        let is_behind = |c: char| c.is_alphanumeric() || "_.)]\"'`".contains(c);
+        let word = words(&text[at + 1..]).next().unwrap_or_default();
+        let begins = !text[..at].ends_with(is_behind) && text[at + 1..].starts_with(char::is_alphabetic);
+        begins && !word.eq_ignore_ascii_case("show")
+    })
+}
+
 fn key_is(key: &str, list: &lists::Set) -> bool {
     let last = words(key).last().unwrap_or_default().to_lowercase();
     list.contains(&last) || list.contains(&key.to_lowercase())

@@ -89,8 +89,9 @@ fn calls_a_namespace(text: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     text.match_indices('(').any(|(at, _)| {
         let before = text[..at].trim_end();
-        let name = &before[before.trim_end_matches(is_name).len()..];
-        name.contains('.')
+        let rest = before.trim_end_matches(is_name);
+        // Spaces may stand around the dots of a name.
+        before[rest.len()..].contains('.') || rest.trim_end().ends_with('.')
     })
 }
 

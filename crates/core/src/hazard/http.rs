@@ -70,11 +70,26 @@ pub(super) fn is_plain_address(address: &str) -> bool {
     };
     let is_sign =
         |c: char| is_plain(c) && c != '*' || matches!(c, '&' | '#' | '(' | ')' | ';' | '!' | '[' | ']');
-    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    let decoded = decoded(rest);
+    let path = decoded.find('/').map_or("", |at| &decoded[at..]);
     !rest.is_empty()
         && rest.chars().all(is_sign)
-        && !overrides(rest)
+        && !overrides(&decoded)
         && !words(path).any(|word| names_destruction(&word.to_lowercase()))
+}
+
+/// An address as a server reads it: `%65` is a letter.
+fn decoded(address: &str) -> String {
+    let mut parts = address.split('%');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(u8::is_ascii) {
+            Some(code) => text.extend([char::from(code)].into_iter().chain(part[2..].chars())),
+            None => text.extend(['%'].into_iter().chain(part.chars())),
+        }
+    }
+    text
 }
 
 /// Whether a name is one by which frameworks take another method than the one that was sent.

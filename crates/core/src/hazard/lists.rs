@@ -78,6 +78,14 @@ pub(super) struct Lists {
     pub(super) sparing: Set,
     /// Words of a tool that runs the command line or the statement it is given.
     pub(super) runners: Set,
+    /// Switches with which programs that otherwise read write or run something, by program.
+    pub(super) writers: HashMap<String, Vec<String>>,
+    /// Members of a pipeline with which a database writes or runs a program.
+    pub(super) stages: Set,
+    /// Words with which something begins that a database does, beside its verbs.
+    pub(super) sql_beginnings: Set,
+    /// Words that stand in a statement beside its verb, and rarely in what people say.
+    pub(super) sql_objects: Set,
     /// Words beside which a tool still does nothing but run what it is given.
     pub(super) runner_words: Set,
     /// Last words of parameters of such a tool that only say where or for how long.

@@ -30,7 +30,8 @@ pub(super) struct Kind {
     pub(super) is_shell: bool,
     /// Whether its name says that it looks for something, and not that it runs what it is told.
     pub(super) is_search: bool,
-    /// Whether its name says nothing but that it runs what it is told.
+    /// Whether its name says that it runs what it is told, and whether it says nothing else.
+    is_runner: bool,
     only_runs: bool,
     /// The programs that the tool speaks for, such as `git`.
     pub(super) programs: Vec<String>,
@@ -43,7 +44,7 @@ impl Kind {
         let own: Vec<String> = words(&tool.name).map(str::to_lowercase).collect();
         let is_runner = own.iter().any(|word| lists.runners.contains(word));
         let reads = Effect::infer(&tool.name, Hints::default()) == Effect::Read;
-        let mut kind = Self { is_search: reads && !is_runner, ..Self::default() };
+        let mut kind = Self { is_search: reads && !is_runner, is_runner, ..Self::default() };
         for word in server.iter().chain(&own) {
             kind.is_shell |= lists.shell_words.contains(word);
             if lists.programs.contains_key(word) && !kind.programs.contains(word) {
@@ -65,6 +66,11 @@ impl Kind {
         };
         kind.only_runs = is_runner && own.iter().all(is_about_running);
         kind
+    }
+
+    /// Whether its name says that it runs what it is told.
+    pub(super) fn runs(&self) -> bool {
+        self.is_runner
     }
 
     /// Whether an argument of this name holds a statement.

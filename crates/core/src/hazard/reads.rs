@@ -12,8 +12,15 @@ const LONGEST: usize = 4 * 1024;
 
 /// Returns the programs that a line runs, with their subcommands, where all of them only read.
 pub(super) fn programs(line: &str) -> Option<Vec<String>> {
+    let commands = commands(line)?;
+    // Who runs a line, or a part of it, without a shell hands everything in it to the first program.
+    for (at, command) in commands.iter().enumerate() {
+        if commands[at + 1..].iter().flatten().any(|word| switches::may_write(command, word)) {
+            return None;
+        }
+    }
     let mut all = Vec::new();
-    for command in commands(line)? {
+    for command in commands {
         let program = switches::only_reads(&command)?;
         if !all.contains(&program) {
             all.push(program);

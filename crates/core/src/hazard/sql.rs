@@ -11,6 +11,8 @@ use super::lists::Lists;
 use crate::tool::words::words;
 use crate::tool::{Effect, names_destruction};
 
+/// Words among which a verb has what it is done to.
+const NEAR: usize = 4;
 /// Bytes of a text that is read from its first character to its last.
 const LONGEST: usize = 16 * 1024;
 
@@ -64,18 +66,24 @@ pub(super) fn understood(text: &str) -> Option<Understood> {
 /// Whether a text is words of a person: letters and stops, beginning as no statement does.
 pub(super) fn is_prose(text: &str) -> bool {
     let lists = Lists::builtin();
-    let begins = [
-        "select", "with", "explain", "desc", "describe", "pragma", "values", "copy", "load", "attach",
-        "detach", "vacuum", "handler", "rename", "purge", "commit", "begin", "rollback", "do", "replace",
-        "reindex", "analyze", "import", "export", "install", "start", "refresh", "optimize", "flush",
-        "reset", "use", "show",
-    ];
     let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
     let is_letter = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '?' | ',' | '.' | '!');
     text.chars().all(is_letter)
         && text.starts_with(char::is_alphanumeric)
-        && !begins.contains(&first.as_str())
+        && !lists.sql_beginnings.contains(&first)
         && !lists.sql_verbs.contains(&first)
+}
+
+/// Whether a text can only be meant as a statement that changes something: a verb, and soon what it is done to.
+pub(super) fn is_statement(text: &str) -> bool {
+    let lists = Lists::builtin();
+    let is_in = |list: &super::lists::Set, word: &str| list.contains(&word.to_lowercase());
+    bare(text).iter().any(|words| {
+        let is_one = |near: &[String]| {
+            is_in(&lists.sql_verbs, &near[0]) && near[1..].iter().any(|word| is_in(&lists.sql_objects, word))
+        };
+        (0..words.len()).any(|at| is_one(&words[at..(at + NEAR).min(words.len())]))
+    })
 }
 
 fn sign_of(words: &[String]) -> Option<String> {
@@ -197,14 +205,16 @@ impl Lexed {
             '/' if after.starts_with('*') => {
                 let (inner, rest) = after[1..].split_once("*/").unwrap_or((after, ""));
                 // Some databases count the comments within comments.
-                let is_everywhere =
-                    !inner.contains("/*") && !inner.starts_with(['+', 'M']) && after.contains("*/");
+                // Some run comments that begin with a mark of theirs, such as `T!`.
+                let is_run = inner.starts_with('+') || inner.chars().take(3).any(|c| c == '!');
+                let is_everywhere = !inner.contains("/*") && !is_run && after.contains("*/");
                 self.comment(inner, rest, is_everywhere)
             }
             '[' => {
                 // Only what is closed was a name, and one that never is would be looked for again and again.
                 let closed = if self.is_certain { after.split_once(']') } else { None };
-                let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ');
+                // Of several words it may be a statement.
+                let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 // A name in some databases, and an element or a list in others.
                 self.is_certain &= closed.is_some_and(|(name, _)| name.chars().all(is_word));
                 self.words().push("?".to_owned());

@@ -48,6 +48,17 @@ pub(super) fn only_reads(command: &[Word]) -> Option<String> {
     is_told_to_read.then_some(name)
 }
 
+/// Whether a word is a switch with which the program of a command writes, or runs another one.
+pub(super) fn may_write(command: &[Word], word: &Word) -> bool {
+    let program = command.first().map_or("", |first| first.text.rsplit('/').next().unwrap_or_default());
+    let Some(switches) = Lists::builtin().writers.get(program) else { return false };
+    let text = word.text.as_str();
+    let has_letter = |letter: &str| {
+        letter.len() == 1 && text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+    };
+    switches.iter().any(|switch| text.starts_with(switch.as_str()) || has_letter(&switch[1..]))
+}
+
 /// Finds what a program may be told, by as many of its first words as there is a line for. What stands before the
 /// subcommand is told to the program itself.
 fn lookup<'w>(program: &str, words: &'w [Word]) -> Option<(String, &'static str, &'w [Word])> {
@@ -97,12 +108,20 @@ fn operands<'w>(line: &str, words: &'w [Word]) -> Option<Vec<&'w Word>> {
         if only_operands || !text.starts_with('-') || text == "-" {
             operands.push(word);
         } else if text == "--" {
+            // Behind it, a program whose switches are words goes on to read them.
+            if has("words") {
+                return None;
+            }
             only_operands = true;
         } else {
             match takes(line, text)? {
                 Value::Inside => {}
                 Value::Next => {
-                    words.get(at)?;
+                    // A program that needs no value here takes what follows for its next switch.
+                    let value = words.get(at)?.text.strip_prefix('-').unwrap_or_default();
+                    if value.starts_with(|c: char| !c.is_ascii_digit()) {
+                        return None;
+                    }
                     at += 1;
                 }
             }

@@ -490,7 +490,8 @@ mod arbitrary {
 
 #[test]
 fn h1_a_text_for_a_graph_is_a_read_only_if_all_of_it_is_a_question() {
-    let effect = |text: &str| judged("shop__graphql_query", &json!({"query": text})).effect;
+    let run = tool("shop__graphql_query", &["query"]);
+    let effect = |text: &str| assess(&run, Effect::Write, &json!({"query": text})).effect;
     for text in [
         "{ viewer { login } }",
         "query Q($a: [Int!] = [1, -2]) @live { user(id: $a, name: \"a } \\\" b\") { ...F, x: y } } # done\nfragment F on User { id }",
