@@ -41,6 +41,10 @@ bench HARNESS *ARGS:
 bench-index:
     cargo run --release -p toolyard-core --example index_speed
 
+# Compute the vectors that come with the program, after the encoder or the library changed
+vectors:
+    cargo run --release -p toolyard-hub --example library_vectors -- models/library.vectors
+
 # Record the terminal session of the README again
 record:
     cargo build --release -p toolyard

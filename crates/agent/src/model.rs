@@ -8,6 +8,7 @@ mod frame; //    the bytes of an answer, cut into JSON
 mod draft; //    a reply as far as it has arrived
 mod openai; //   the dialect of OpenAI and those who followed
 mod ollama; //   the dialect of Ollama
+mod anthropic; // the dialect of Anthropic
 mod error; //    what goes wrong, and what to do about it
 
 use std::ops::{AddAssign, ControlFlow};
@@ -18,7 +19,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use toolyard_core::turn::{ChatMessage, Reply};
-use toolyard_hub::config::LanguageModel;
+use toolyard_hub::config::{LanguageModel, ModelApi};
 
 use draft::{Draft, Stop};
 use frame::{Frame, Frames};
@@ -73,7 +74,7 @@ pub struct Answered {
     pub usage: Usage,
 }
 
-/// How a service wants to be asked.
+/// One of the two chat APIs that clients of the proxy and the servers behind it speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// Ollama's own `/api/chat`.
@@ -97,12 +98,6 @@ const AFTERWARDS: Duration = Duration::from_secs(2);
 /// How long the end of a body is waited for, so that its connection can serve the next question.
 const LINGER: Duration = Duration::from_millis(50);
 
-/// Tells the dialect of a service from its address.
-pub fn dialect(url: &str) -> Dialect {
-    let path = url::Url::parse(url).map(|url| url.path().to_owned()).unwrap_or_default();
-    if path.trim_end_matches('/').ends_with("/api/chat") { Dialect::Ollama } else { Dialect::OpenAi }
-}
-
 /// Asks a model and tells `heard` what it says while it says it.
 ///
 /// `model.timeout` limits the silence before and between pieces, not the whole time. Dropping the future hangs up.
@@ -114,9 +109,10 @@ pub async fn ask(
     question: &ModelRequest<'_>,
     heard: &mut (dyn FnMut(Piece) + Send),
 ) -> Result<Answered, Error> {
-    let body = match dialect(&model.url) {
-        Dialect::Ollama => ollama::body(model, question),
-        Dialect::OpenAi => openai::body(model, question),
+    let body = match model.api() {
+        ModelApi::Ollama => ollama::body(model, question),
+        ModelApi::OpenAi => openai::body(model, question),
+        ModelApi::Anthropic => anthropic::body(model, question),
     };
     let body = body.to_string();
     let mut pauses = PAUSES.into_iter();
@@ -156,8 +152,8 @@ async fn attempt(
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "text/event-stream, application/x-ndjson, application/json")
         .body(body);
-    if let Some(key) = &model.key {
-        request = request.bearer_auth(key);
+    for (name, value) in model.headers() {
+        request = request.header(name, value);
     }
     match timeout(model.timeout, request.send()).await {
         Ok(Ok(response)) if response.status().is_success() => listen(model, response, heard).await,
@@ -196,8 +192,7 @@ async fn listen(
     mut response: Response,
     heard: &mut (dyn FnMut(Piece) + Send),
 ) -> Result<Answered, Failure> {
-    let mut reading =
-        Reading { dialect: dialect(&model.url), frames: Frames::default(), draft: Draft::new(heard) };
+    let mut reading = Reading { api: model.api(), frames: Frames::default(), draft: Draft::new(heard) };
     let mut bytes_read = 0;
     let stop = loop {
         let patience = if reading.draft.is_done { AFTERWARDS.min(model.timeout) } else { model.timeout };
@@ -246,7 +241,7 @@ fn conclude(model: &LanguageModel, draft: Draft<'_>, stop: Stop) -> Result<Answe
 
 /// A reply that is being read.
 struct Reading<'a> {
-    dialect: Dialect,
+    api: ModelApi,
     frames: Frames,
     draft: Draft<'a>,
 }
@@ -272,17 +267,18 @@ impl Reading<'_> {
     }
 
     fn see(&mut self, frame: &Frame) -> ControlFlow<Stop> {
-        match (frame, self.dialect) {
+        match (frame, self.api) {
             (Frame::End, _) => {
                 ControlFlow::Break(if self.draft.is_known { Stop::Done } else { Stop::Closed })
             }
-            (Frame::Json(event), Dialect::Ollama) => ollama::take(event, &mut self.draft),
-            (Frame::Json(event), Dialect::OpenAi) => openai::take(event, &mut self.draft),
+            (Frame::Json(event), ModelApi::Ollama) => ollama::take(event, &mut self.draft),
+            (Frame::Json(event), ModelApi::OpenAi) => openai::take(event, &mut self.draft),
+            (Frame::Json(event), ModelApi::Anthropic) => anthropic::take(event, &mut self.draft),
         }
     }
 }
 
-/// Writes the tools on offer as both dialects want them.
+/// Writes the tools on offer as both chat APIs want them.
 fn functions(tools: &[Value]) -> Value {
     let function = |tool: &Value| {
         let mut function = json!({ "name": tool["name"] });

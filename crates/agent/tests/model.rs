@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use testkit::oracle::Said;
 use testkit::{Oracle, Saying, wait_until};
 use tokio::sync::Notify;
-use toolyard_agent::model::{self, Answered, Dialect, Error, ModelRequest, Piece, Usage};
+use toolyard_agent::model::{self, Answered, Error, ModelRequest, Piece, Usage};
 use toolyard_core::turn::{ChatMessage, RawCall, ToolCall};
-use toolyard_hub::config::LanguageModel;
+use toolyard_hub::config::{LanguageModel, ModelApi};
 
 /// Longer than any answer takes.
 const PATIENT: Duration = Duration::from_secs(60);
@@ -81,11 +81,15 @@ fn text(text: &str) -> Said {
 
 #[test]
 fn the_address_tells_the_dialect() {
+    let api = |url: &str| named(&format!("{url}#m"), PATIENT).api();
     for url in ["http://h:11434/api/chat", "https://h/ollama/api/chat/?key=1"] {
-        assert_eq!(model::dialect(url), Dialect::Ollama, "{url}");
+        assert_eq!(api(url), ModelApi::Ollama, "{url}");
     }
     for url in ["http://h/v1/chat/completions", "http://h/v1?to=/api/chat", "no address"] {
-        assert_eq!(model::dialect(url), Dialect::OpenAi, "{url}");
+        assert_eq!(api(url), ModelApi::OpenAi, "{url}");
+    }
+    for url in ["https://api.anthropic.com/v1/messages", "http://h/anthropic/v1/messages/"] {
+        assert_eq!(api(url), ModelApi::Anthropic, "{url}");
     }
 }
 
@@ -117,6 +121,63 @@ async fn each_service_is_asked_in_its_dialect() {
     assert!(pleas.iter().all(|it| it.authorization == "Bearer secret"));
     insta::assert_snapshot!(pleas[0].body, @r#"{"model":"small","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Read a.txt."},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"files__read","arguments":"{\"path\":\"a.txt\"}"}}]},{"role":"tool","tool_call_id":"c1","content":"hello"},{"role":"assistant","content":"It says hello."}],"stream":true,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"files__read","description":"Reads","parameters":{"type":"object","properties":{"path":{"type":"string"}}}}},{"type":"function","function":{"name":"clock__now","parameters":{"type":"object","properties":{}}}}],"temperature":0,"keep_alive":"5m","think":false}"#);
     insta::assert_snapshot!(pleas[1].body, @r#"{"model":"small","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Read a.txt."},{"role":"assistant","content":"","tool_calls":[{"function":{"name":"files__read","arguments":{"path":"a.txt"}}}]},{"role":"tool","tool_name":"files__read","content":"hello"},{"role":"assistant","content":"It says hello."}],"stream":true,"tools":[{"type":"function","function":{"name":"files__read","description":"Reads","parameters":{"type":"object","properties":{"path":{"type":"string"}}}}},{"type":"function","function":{"name":"clock__now","parameters":{"type":"object","properties":{}}}}],"keep_alive":"5m","think":false,"options":{"temperature":0,"stream":false}}"#);
+}
+
+#[tokio::test]
+async fn d7_anthropic_is_asked_in_its_own_dialect() {
+    let oracle = Oracle::start([Saying::text("Yes.")]);
+    let call = |id: &str, path: &str| {
+        let arguments = Map::from_iter([("path".to_owned(), json!(path))]);
+        ToolCall { id: id.to_owned(), name: "files__read".to_owned(), arguments }
+    };
+    let result = |id: &str| {
+        let name = "files__read".to_owned();
+        ChatMessage::Tool { id: id.to_owned(), name, text: "hello".to_owned() }
+    };
+    let calls = vec![call("c1", "a.txt"), call("c2", "b.txt")];
+    let messages = [
+        ChatMessage::System { text: "Be brief.".to_owned() },
+        ChatMessage::user("Read a.txt and b.txt."),
+        ChatMessage::Assistant { text: String::new(), reasoning: "Two files.".to_owned(), calls },
+        result("c1"),
+        result("c2"),
+        ChatMessage::user("Are they equal?"),
+    ];
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    let tools = [
+        json!({ "name": "files__read", "description": "Reads", "inputSchema": schema }),
+        json!({ "name": "clock__now" }),
+    ];
+    let options = json!({ "temperature": 0, "max_tokens": 99, "stream": false });
+    let question = ModelRequest { messages: &messages, tools: &tools, options: options.as_object().unwrap() };
+    let model = LanguageModel { key: Some("secret".to_owned()), ..named(&oracle.anthropic(), PATIENT) };
+    model::ask(&model::client(), &model, &question, &mut drop).await.unwrap();
+    let plea = &oracle.pleas()[0];
+    assert_eq!((plea.authorization.as_str(), plea.version.as_str()), ("secret", "2023-06-01"));
+    insta::assert_snapshot!(plea.body, @"");
+}
+
+#[tokio::test]
+async fn d7_anthropics_replies_calls_and_errors_are_understood() {
+    let said = async |saying: Saying| {
+        let oracle = Oracle::start([saying]);
+        ask(&named(&oracle.anthropic(), PATIENT)).await.shown()
+    };
+    let cut = ["{\"to\":", " \"Ana\"", "}"].map(str::to_owned).to_vec();
+    let pieces = vec![
+        Said::reasoning("Hm."),
+        text("One "),
+        text("moment."),
+        Said::CallInPieces { name: "mail__send".to_owned(), arguments: cut },
+        Said::call("clock__now", json!({})),
+    ];
+    insta::assert_snapshot!(said(Saying::Pieces(pieces.clone())).await, @"");
+    insta::assert_snapshot!(said(Saying::WholeDespiteStream(pieces)).await, @"");
+    insta::assert_snapshot!(said(Saying::CutAfter(vec![text("Well, ")])).await, @"");
+    insta::assert_snapshot!(said(Saying::BreaksAfter(vec![text("Well, ")])).await, @"");
+    insta::assert_snapshot!(said(Saying::StreamError("overloaded".to_owned())).await, @"");
+    insta::assert_snapshot!(said(Saying::refuses(404, "model: small")).await, @"");
+    insta::assert_snapshot!(said(Saying::Senseless).await, @"");
 }
 
 #[tokio::test]

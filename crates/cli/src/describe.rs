@@ -2,11 +2,12 @@
 
 use owo_colors::OwoColorize;
 use serde_json::Value;
+use toolyard_core::metadata::Metadata;
 use toolyard_core::tool::{Tool, clean};
 
 use crate::common::Common;
 use crate::failure::Failure;
-use crate::output::{self, Attribute, Cell, Layout};
+use crate::output::{self, Attribute, Cell, Layout, count};
 use crate::tools::Named;
 use crate::{setup, tools};
 
@@ -16,7 +17,8 @@ use crate::{setup, tools};
   toolyard describe time__convert_time
   toolyard describe --json time__convert_time | jq .inputSchema
 
-With --json: the definition exactly as the server sent it, but without hidden characters.")]
+With --json: the definition exactly as the server sent it, but without hidden characters. `toolyard metadata show
+TOOL --json` prints everything else that is known of it.")]
 pub(crate) struct Describe {
     /// The tool as server__tool; its own name will do when only one server has it
     tool: String,
@@ -31,12 +33,36 @@ pub(crate) async fn run(common: &Common, asked: &Describe) -> Result<(), Failure
         if common.json {
             return Ok(output::raw_json(tool.definition.get())?);
         }
-        Ok(output::text(&words(&tool))?)
+        let known = hub.metadata(&hub.snapshot(), &tool);
+        let calls = hub.measured(tool.id.as_str()).map_or(0, |seen| seen.calls);
+        Ok(output::text(&words(&tool, known.map(|known| (known, calls))))?)
     })
     .await
 }
 
-fn words(tool: &Tool) -> String {
+/// What is known of a tool beside what its server says, in a line each.
+fn known_lines(known: &Metadata, calls: u32) -> String {
+    let latency = known.estimated_latency.map(|ms| match calls {
+        0 => format!("about {ms} ms, as written"),
+        calls => format!("about {ms} ms, as measured in {}", count(calls as usize, "call")),
+    });
+    let example = known.example_call.clone().map(|call| Value::Object(call).to_string());
+    let lines = [
+        ("takes", latency),
+        ("at most", known.rate_limit.map(|limit| limit.to_string())),
+        ("then often", Some(known.can_chain_with.join(", "))),
+        ("part of", Some(known.typical_workflows.join("; "))),
+        ("example", example),
+    ];
+    let lines =
+        lines.into_iter().filter_map(|(name, said)| Some((name, said.filter(|said| !said.is_empty())?)));
+    let rows: Vec<Vec<Cell>> = lines
+        .map(|(name, said)| vec![Cell::new(name).add_attribute(Attribute::Dim), Cell::new(clean(&said))])
+        .collect();
+    output::grid(Layout { indent: 2, ..Layout::default() }, rows)
+}
+
+fn words(tool: &Tool, known: Option<(Metadata, u32)>) -> String {
     let title = tool.title.as_ref().map(|title| format!("  {}", title.trim())).unwrap_or_default();
     let mut text = format!(
         "{}{title}\n{}  {}\n{}  {}\n",
@@ -76,6 +102,9 @@ fn words(tool: &Tool) -> String {
     } else {
         let layout = Layout { indent: 2, ..Layout::default() };
         text += &format!("\n{}\n{}\n", "Parameters".bold(), output::grid(layout, rows));
+    }
+    if let Some((known, calls)) = known {
+        text += &format!("\n{}\n{}\n", "Known".bold(), known_lines(&known, calls));
     }
     let required = tool.parameters.iter().filter(|parameter| parameter.required);
     let example: Vec<String> = required.map(|parameter| format!(" {}=…", parameter.name)).collect();

@@ -1,6 +1,6 @@
 //! How well tools are documented.
 
-mod listing; // stored listings
+pub(crate) mod listing; // stored listings
 mod report; //  for people
 mod sarif; //   for code scanning
 
@@ -68,7 +68,7 @@ pub(crate) async fn run(common: &Common, asked: &Lint) -> Result<(), Failure> {
     if let Some(path) = &asked.catalog {
         let StoredListing { catalog, problems, lines } = listing::read(path)?;
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        check_servers(&catalog, asked)?;
+        check_servers(&catalog, &asked.servers)?;
         let file = path.to_string_lossy().replace('\\', "/");
         let file = Some(file).filter(|file| file != "-");
         return show(common, asked, (&catalog, &problems), &Artifacts { file, lines: &lines });
@@ -94,9 +94,10 @@ fn show_rules(common: &Common) -> Result<(), Failure> {
     Ok(output::json(&json!({ "rules": rules }))?)
 }
 
-fn check_servers(catalog: &Catalog, asked: &Lint) -> Result<(), Failure> {
+/// A server that a stored listing does not have is an error.
+pub(crate) fn check_servers(catalog: &Catalog, asked: &[String]) -> Result<(), Failure> {
     let known: Vec<&str> = catalog.servers().map(|(name, _)| &**name).collect();
-    match asked.servers.iter().find(|name| !known.contains(&name.as_str())) {
+    match asked.iter().find(|name| !known.contains(&name.as_str())) {
         Some(unknown) => Err(Failure::usage(format!("there is no server `{unknown}` in the listing"))
             .hint(format!("it has {}", known.join(", ")))),
         None => Ok(()),

@@ -2,6 +2,8 @@
 
 mod check; //  what is wrong with files
 mod export; // files from what is known
+mod show; //   everything that is known of one tool
+mod vectors; // the vectors of tools
 
 use crate::common::Common;
 use crate::failure::Failure;
@@ -15,6 +17,7 @@ use crate::failure::Failure;
 #[command(after_help = "Examples:
   toolyard metadata export                 write a file for each server
   toolyard metadata export git -o drafts   write drafts/git.json
+  toolyard metadata show git__git_log      show everything that is known of a tool
   toolyard metadata check                  say what is wrong with your files")]
 pub(crate) struct Metadata {
     #[command(subcommand)]
@@ -23,13 +26,17 @@ pub(crate) struct Metadata {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Show(show::Show),
     Export(export::Export),
     Check(check::Check),
+    Vectors(vectors::Vectors),
 }
 
 pub(crate) async fn run(common: &Common, asked: &Metadata) -> Result<(), Failure> {
     match &asked.command {
+        Command::Show(asked) => show::run(common, asked).await,
         Command::Export(asked) => export::run(common, asked).await,
         Command::Check(asked) => check::run(common, asked).await,
+        Command::Vectors(asked) => vectors::run(common, asked).await,
     }
 }

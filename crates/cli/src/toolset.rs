@@ -3,7 +3,7 @@
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use toolyard_core::domain::DOMAIN;
-use toolyard_core::session::{Said, Toolset as Active};
+use toolyard_core::session::Toolset as Active;
 use toolyard_core::tool::clean;
 use toolyard_hub::config::OwnTool;
 use toolyard_hub::hub::Supply;
@@ -24,6 +24,7 @@ use crate::{learn, setup};
   toolyard toolset \"search my notes for bees\"
   toolyard toolset \"create a task\" \"add a reminder\" \"what are my goals?\"
   toolyard toolset --skill release \"tag the last commit\"
+  toolyard toolset --current desk__query_tasks,desk__get_task \"what are my goals?\"
   toolyard toolset --json \"what time is it\" | jq '.turns[0].tools'
 
 With --json: {\"all\": {\"tools\", \"tokens\"}, \"turns\": [{\"message\", \"skills\", \"domains\", \"tools\",
@@ -32,6 +33,9 @@ pub(crate) struct Toolset {
     /// What is said, one message each
     #[arg(required = true, value_name = "MESSAGE")]
     messages: Vec<String>,
+    /// Tools that the conversation has before the first message, the oldest first; separated by commas or repeated
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    current: Vec<String>,
     /// A skill that is activated before; may be repeated
     #[arg(long, value_name = "NAME")]
     skill: Vec<String>,
@@ -68,23 +72,31 @@ pub(crate) async fn run(common: &Common, asked: &Toolset) -> Result<(), Failure>
             Some(toolyard_hub::config::Profile::Transparent { .. }) | None => Vec::new(),
         };
         let supply = hub.supply(&snapshot, &servers, config.toolset_of(asked.profile.as_deref())).await;
-        let mut active = Active::default();
+        let current = current(&supply, &asked.current)?;
+        let mut active = Active::with_tools(&supply.stock(), &current);
         for skill in &asked.skill {
             active.activate(&supply.stock(), skill).map_err(|unknown| Failure::usage(unknown.to_string()))?;
         }
         let mut turns = Vec::new();
         for message in &asked.messages {
             let wanted = Wanted { servers: &servers, ..Wanted::plain(message) };
-            let heard = hub.hear(&snapshot, &supply, &wanted).await;
-            let skill = heard.skill.as_deref().and_then(|skill| active.activate(&supply.stock(), skill).ok());
-            let said = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
-            let selection = active.select(&supply.stock(), &said);
-            let why = skill.map_or(String::new(), |it| format!("{} ", it.reasoning)) + &selection.reasoning;
-            turns.push(turn(message, &why, &active, &snapshot, &supply));
+            let selection = hub.take_in(&snapshot, &supply, &wanted, &mut active).await;
+            turns.push(turn(message, &selection.reasoning, &active, &snapshot, &supply));
         }
         show(common, (&snapshot, &supply), &turns)
     })
     .await
+}
+
+/// Returns the names of the tools that a conversation has before its first message.
+fn current<'a>(supply: &Supply, named: &'a [String]) -> Result<Vec<&'a str>, Failure> {
+    let is_known = |name: &str| supply.registry.get(name).is_some() || OwnTool::named(name).is_some();
+    let names: Vec<&str> = named.iter().map(String::as_str).collect();
+    match names.iter().find(|name| !is_known(name)) {
+        Some(unknown) => Err(Failure::usage(format!("there is no tool `{}`", clean(unknown)))
+            .hint("`toolyard list` shows the tools by their names, such as server__tool")),
+        None => Ok(names),
+    }
 }
 
 fn turn<'a>(message: &'a str, why: &str, active: &Active, snapshot: &Snapshot, supply: &Supply) -> Turn<'a> {

@@ -9,6 +9,8 @@ mod bound; //   which end of a range a field takes
 mod compile; // a schema becomes fields
 mod need; //    what is needed beside what is required
 mod signature; // a form as one line
+mod pattern; // texts that fit a pattern
+mod sample; //  arguments for an example
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -327,7 +329,7 @@ impl Field {
 
     /// Whether it is filled in only where somebody says so in plain words: `force`, `dry_run`, `password`.
     pub(crate) fn is_guarded(&self) -> bool {
-        words(self.name()).any(|word| vocabulary().parameters.guarded.contains(&word.to_lowercase()))
+        is_guarded(self.name())
     }
 
     /// Whether it takes a time zone, by its name.
@@ -346,6 +348,10 @@ impl Field {
     pub(crate) fn head(&self) -> &str {
         self.name_terms.last().map_or("", String::as_str)
     }
+}
+
+fn is_guarded(name: &str) -> bool {
+    words(name).any(|word| vocabulary().parameters.guarded.contains(&word.to_lowercase()))
 }
 
 /// A schema as it is shown to somebody who reads it: without long texts, and without what leads elsewhere.

@@ -127,6 +127,27 @@ struct Active {
 type Part = Option<Vec<Arc<str>>>;
 
 impl Toolset {
+    /// Begins with the tools that a conversation has already: their domains are active, the last of them the most
+    /// recent. Tools that are always there, and names that nobody has, say nothing about it.
+    pub fn with_tools(stock: &Stock, current_tools: &[impl AsRef<str>]) -> Self {
+        let mut toolset = Self::default();
+        let fixed = toolset.fixed(stock);
+        let current = current_tools.iter().filter_map(|name| stock.registry.get(name.as_ref()));
+        for (place, tool) in current.filter(|tool| !fixed.contains(&tool.name)).enumerate() {
+            let domains = tool.tags.iter().filter(|tag| tag.starts_with(DOMAIN));
+            for domain in domains.filter(|domain| !stock.registry.is_fallback(domain)) {
+                match toolset.domains.iter_mut().find(|active| active.domain == *domain) {
+                    Some(active) => active.used = (0, place),
+                    None => {
+                        let active = Active { domain: Arc::clone(domain), used: (0, place), kept: None };
+                        toolset.domains.push(active);
+                    }
+                }
+            }
+        }
+        toolset
+    }
+
     /// Takes a message in: its domains become the most recent ones, what was bound for the message before goes,
     /// and what has no room goes from the oldest on.
     pub fn select(&mut self, stock: &Stock, message: &Said) -> Selection {

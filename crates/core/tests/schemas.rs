@@ -37,6 +37,21 @@ fn r9_nothing_is_taken_that_another_validator_refuses() {
     assert!(20 * right > 19 * taken, "of {taken} that are valid only {right} are taken");
 }
 
+#[test]
+fn r3_every_real_tool_gets_an_example_call_that_fits_its_schema() {
+    let (fleet, registries) = (lines("fleet.jsonl"), tools());
+    assert_eq!((fleet.len(), registries.len()), (643, 300));
+    let mut arguments = 0;
+    for tool in fleet.iter().chain(&registries) {
+        let form = form(tool);
+        let sample = form.sample().unwrap_or_else(|| panic!("no example for {tool}"));
+        assert!(form.admits(&sample), "{}: {}", tool["name"], Value::Object(sample));
+        assert!(form.required().all(|name| sample.contains_key(name)), "{}", tool["name"]);
+        arguments += sample.len();
+    }
+    assert!(arguments > 1000, "{arguments} arguments are too few to tell anything");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -1,4 +1,5 @@
-//! A question to a language model: Ollama's `/api/chat`, or `/v1/chat/completions` as OpenAI has it.
+//! A question to a language model: Ollama's `/api/chat`, `/v1/chat/completions` as OpenAI has it, or Anthropic's
+//! `/v1/messages`.
 //!
 //! An answer is held to a schema where the service can do that, and is a stranger's text all the same. Neither keys
 //! nor the path of an address are part of an error.
@@ -10,7 +11,7 @@ use reqwest::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::LanguageModel;
+use crate::config::{LanguageModel, ModelApi};
 use crate::web;
 
 /// Why a model did not help.
@@ -54,6 +55,8 @@ pub(crate) enum Turn {
 
 /// Bytes of an answer that are read.
 const MOST_BYTES: usize = 256 * 1024;
+/// Tokens of an answer, for a service that wants to be told.
+const MOST_TOKENS: u32 = 4096;
 /// What schemas may have for a service that promises to keep them.
 const STRICT: [&str; 10] = [
     "type",
@@ -68,12 +71,30 @@ const STRICT: [&str; 10] = [
     "$ref",
 ];
 
-/// What services answer: Ollama with `message`, others with `choices`.
+/// What services answer: Ollama with `message`, Anthropic with `content`, others with `choices`.
 #[derive(Deserialize)]
 struct Answer {
     message: Option<Spoken>,
     #[serde(default)]
     choices: Vec<Choice>,
+    #[serde(default)]
+    content: Vec<Block>,
+}
+
+/// A part of what Anthropic answers: a text, or the input of the tool that stands for the form of the answer.
+#[derive(Deserialize)]
+struct Block {
+    text: Option<String>,
+    input: Option<Value>,
+}
+
+impl Answer {
+    fn said(self) -> Option<String> {
+        let spoken = self.message.or_else(|| self.choices.into_iter().next().map(|it| it.message));
+        let input = self.content.iter().find_map(|block| block.input.as_ref()).map(Value::to_string);
+        let text = || self.content.iter().find_map(|block| block.text.clone());
+        spoken.and_then(|it| it.content).or(input).or_else(text)
+    }
 }
 
 #[derive(Deserialize)]
@@ -103,8 +124,8 @@ async fn send(client: &Client, model: &LanguageModel, body: Value) -> Result<Str
     let request = client.post(&model.url);
     let mut request =
         request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.to_string());
-    if let Some(key) = &model.key {
-        request = request.bearer_auth(key);
+    for (name, value) in model.headers() {
+        request = request.header(name, value);
     }
     let response = request.send().await.map_err(failed)?;
     let status = response.status();
@@ -120,12 +141,15 @@ async fn send(client: &Client, model: &LanguageModel, body: Value) -> Result<Str
     }
     let answer: Answer = serde_json::from_slice(&bytes)
         .map_err(|_| Error::useless(model, "answers with something else than a message"))?;
-    let said = answer.message.or_else(|| answer.choices.into_iter().next().map(|it| it.message));
-    said.and_then(|said| said.content).ok_or_else(|| Error::useless(model, "answers without a message"))
+    answer.said().ok_or_else(|| Error::useless(model, "answers without a message"))
 }
 
-/// Writes a question in the dialect of its service, which the address tells.
+/// Writes a question in the dialect of its service.
 fn body(model: &LanguageModel, turns: &[Turn], schema: &Value) -> Value {
+    let api = model.api();
+    if api == ModelApi::Anthropic {
+        return messages(model, turns, schema);
+    }
     let message = |turn: &Turn| {
         let (role, content) = match turn {
             Turn::Rules(said) => ("system", said),
@@ -136,8 +160,7 @@ fn body(model: &LanguageModel, turns: &[Turn], schema: &Value) -> Value {
     };
     let messages: Vec<Value> = turns.iter().map(message).collect();
     let mut body = json!({ "model": model.name, "messages": messages, "stream": false });
-    let path = url::Url::parse(&model.url).map(|url| url.path().to_owned()).unwrap_or_default();
-    if path.trim_end_matches('/').ends_with("/api/chat") {
+    if api == ModelApi::Ollama {
         body["format"] = schema.clone();
         body["options"] = json!({ "temperature": 0 });
     } else {
@@ -146,6 +169,24 @@ fn body(model: &LanguageModel, turns: &[Turn], schema: &Value) -> Value {
         body["temperature"] = json!(0);
     }
     body
+}
+
+/// Writes a question to Anthropic: a tool that has to be called holds the answer to its form.
+fn messages(model: &LanguageModel, turns: &[Turn], schema: &Value) -> Value {
+    let mut rules: Vec<&str> = Vec::new();
+    let mut messages: Vec<Value> = Vec::new();
+    for turn in turns {
+        match turn {
+            Turn::Rules(said) => rules.push(said),
+            Turn::Question(said) => messages.push(json!({ "role": "user", "content": said })),
+            Turn::Answer(said) => messages.push(json!({ "role": "assistant", "content": said })),
+        }
+    }
+    let tool = json!({ "name": "answer", "description": "Takes your answer.", "input_schema": schema });
+    json!({
+        "model": model.name, "max_tokens": MOST_TOKENS, "temperature": 0, "system": rules.join("\n\n"),
+        "messages": messages, "tools": [tool], "tool_choice": { "type": "tool", "name": "answer" },
+    })
 }
 
 /// Whether a schema has only what every service can keep: a service refuses others when it is told to be strict.
@@ -182,6 +223,7 @@ mod tests {
         };
         let open = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}});
         insta::assert_snapshot!(asked("http://h/api/chat", open.clone()), @r#"{"model":"m","messages":[{"role":"system","content":"r"},{"role":"user","content":"q"}],"stream":false,"format":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}},"options":{"temperature":0}}"#);
+        insta::assert_snapshot!(asked("https://h/v1/messages", open.clone()), @"");
         insta::assert_snapshot!(asked("http://h/v1/chat/completions?k=1", open), @r#"{"model":"m","messages":[{"role":"system","content":"r"},{"role":"user","content":"q"}],"stream":false,"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}},"strict":false}},"temperature":0}"#);
     }
 

@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use toolyard_core::alias::{Alias, Phase};
 use toolyard_core::catalog::consolidate::Declaration;
+use toolyard_core::metadata::RateLimit;
 use toolyard_core::thresholds::thresholds;
 use toolyard_core::tool::Effect;
 use toolyard_packs::Kind;
@@ -42,7 +43,7 @@ pub use document::{read_bytes, read_text};
 pub use enrich::Enrich;
 pub use events::{Collector, Events, LearningRules, Telemetry};
 pub(crate) use expand::variable_for;
-pub use language::LanguageModel;
+pub use language::{LanguageModel, ModelApi};
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
 pub use off::Off;
@@ -512,8 +513,8 @@ pub struct Policy {
     pub deny: Vec<String>,
     /// When not empty, only these globs are allowed.
     pub allow: Vec<String>,
-    /// Calls per minute, by glob over `server__tool`.
-    pub rate_limits: Vec<(String, u32)>,
+    /// How often tools may be called, by glob over `server__tool`.
+    pub rate_limits: Vec<(String, RateLimit)>,
     /// Whether every call that does more than read is refused.
     pub read_only: bool,
     /// What happens before a call; the first that fits decides.

@@ -45,6 +45,7 @@ mod consolidated; // tools that stand for several
 mod decide; // what a request becomes
 mod feedback; // what is kept of decisions, and said about them
 mod execute; // runs of workflows
+mod metadata; // what is known of a tool, with what was seen of it
 mod migrate; // calls of old names
 mod options; // how a hub is run
 mod spans; //  what a collector is told

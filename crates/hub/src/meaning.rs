@@ -13,6 +13,7 @@ mod rush; //     whose vectors somebody waits for
 mod slot; //     which model is in use, and what happens when it fails
 mod cache; //    vectors that are known already
 mod work; //     computing those that are not
+mod exchange; // vectors of a store as others read them
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +34,8 @@ pub use cache::EmbeddingCache;
 use draft::Draft;
 pub(crate) use draft::Published;
 pub use error::Error;
+pub use exchange::{ImportError, StoredVector};
+pub(crate) use exchange::{keep, stored};
 pub use key::TextKey;
 pub use model::Embedder;
 use rush::Rush;

@@ -4,12 +4,13 @@
 //! about and everything else runs.
 
 mod breaker; // servers that fail are left alone for a while
-mod gate; //    what is counted: calls per minute, calls at once, failures in a row
+mod gate; //    what is counted: calls within a period, calls at once, failures in a row
 mod quota; //   the same for each client
 
 use std::time::Duration;
 
 use toolyard_core::hazard::Hazard;
+use toolyard_core::metadata::RateLimit;
 use toolyard_core::tool::{Effect, Tool};
 
 use crate::access::OutOfScope;
@@ -52,14 +53,12 @@ pub enum Refusal {
         why: String,
     },
     /// The tool was called too often.
-    #[error(
-        "tool `{tool}` was called {limit} times within a minute, which is its limit; try again in {wait} s"
-    )]
+    #[error("tool `{tool}` was called {limit}, which is its limit; try again in {wait} s")]
     TooOften {
         /// The tool.
         tool: String,
-        /// Calls per minute.
-        limit: u32,
+        /// The limit that was reached.
+        limit: RateLimit,
         /// Seconds until the next call is allowed.
         wait: u64,
     },
@@ -205,10 +204,10 @@ impl Policy {
         self.decide(tool.id.as_str(), &tool.server, effect).0 != Stance::Deny
     }
 
-    /// Returns how often a tool may be called per minute; `known` is what is known of it besides.
-    pub fn limit(&self, tool: &str, known: Option<u32>) -> Option<u32> {
+    /// Returns how often a tool may be called: every limit counts. `known` is what is known of it besides.
+    pub fn limits(&self, tool: &str, known: Option<RateLimit>) -> Vec<RateLimit> {
         let limits = self.rules.rate_limits.iter().filter(|(glob, _)| glob_fits_any_case(glob, tool));
-        limits.map(|(_, limit)| *limit).chain(known).min()
+        limits.map(|(_, limit)| *limit).chain(known).collect()
     }
 }
 
@@ -315,10 +314,15 @@ mod tests {
     }
 
     #[test]
-    fn r20_the_lowest_limit_of_configuration_and_metadata_counts() {
-        let policy = policy(&serde_json::json!({"rateLimits": {"fs__*": 20, "*": 50}}));
-        assert_eq!(policy.limit("fs__read", None), Some(20));
-        assert_eq!(policy.limit("fs__read", Some(5)), Some(5));
-        assert_eq!(policy.limit("db__read", Some(70)), Some(50));
+    fn r20_every_limit_of_configuration_and_metadata_counts() {
+        let policy = policy(&serde_json::json!({
+            "rateLimits": {"fs__*": {"calls": 20, "period": 3600}, "*": 50, "fs__read": {"calls": 9}},
+        }));
+        let limits = |tool, known| {
+            let limits = policy.limits(tool, known).into_iter();
+            limits.map(|it| format!("{} in {}", it.calls, it.period)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(limits("fs__read", None), "20 in 3600, 50 in 60, 9 in 60");
+        assert_eq!(limits("db__read", Some(RateLimit { calls: 5, period: 1 })), "50 in 60, 5 in 1");
     }
 }

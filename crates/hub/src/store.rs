@@ -224,6 +224,15 @@ impl Store {
         texts.iter().map(&mut vector).collect()
     }
 
+    /// Returns every stored vector: what stands for the model, what stands for the text, and its bytes.
+    pub(crate) fn all_vectors(&self) -> Vec<(i64, Vec<u8>, Vec<u8>)> {
+        let connection = self.connection.lock();
+        let sql = "SELECT model, text, vector FROM vector ORDER BY model, text";
+        let Ok(mut statement) = connection.prepare_cached(sql) else { return Vec::new() };
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    }
+
     /// Keeps vectors of texts, all or none. Others may keep the same.
     pub(crate) fn keep_vectors(&self, model: i64, rows: &[(&[u8], Vec<u8>)]) -> Result<(), Error> {
         let mut connection = self.connection.lock();

@@ -1,6 +1,8 @@
-//! A service with a language model that says what a test wrote down, in the dialects of Ollama and OpenAI.
+//! A service with a language model that says what a test wrote down, in the dialects of Ollama,
+//! OpenAI and Anthropic.
 
 mod saying;
+mod messages;
 mod dialect;
 mod script;
 
@@ -43,6 +45,8 @@ pub struct Plea {
     pub path: String,
     /// What proves who asks.
     pub authorization: String,
+    /// The version of Anthropic's API that is spoken.
+    pub version: String,
     /// The whole body.
     pub body: Value,
 }
@@ -54,8 +58,11 @@ impl Plea {
         messages.and_then(|it| it.last()?["content"].as_str()).unwrap_or_default()
     }
 
-    /// Returns the form that an answer is to have, in either dialect.
+    /// Returns the form that an answer is to have, in any dialect.
     pub fn schema(&self) -> &Value {
+        if self.body.get("tool_choice").is_some() {
+            return &self.body["tools"][0]["input_schema"];
+        }
         self.body.get("format").unwrap_or(&self.body["response_format"]["json_schema"]["schema"])
     }
 
@@ -70,7 +77,7 @@ impl Plea {
     /// Returns the names of the tools that the model was offered.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().into_iter().flatten();
-        tools.filter_map(|it| it["function"]["name"].as_str()).collect()
+        tools.filter_map(|it| it["function"]["name"].as_str().or_else(|| it["name"].as_str())).collect()
     }
 }
 
@@ -142,6 +149,11 @@ impl Oracle {
         format!("{}/api/chat#small", self.base())
     }
 
+    /// Returns the model `small`, as Anthropic has it.
+    pub fn anthropic(&self) -> String {
+        format!("{}/v1/messages#small", self.base())
+    }
+
     /// Adds what is said after everything that was written down so far.
     pub fn says(&self, saying: Saying) {
         self.shared.script.lock().next.push_back(saying);
@@ -165,6 +177,7 @@ fn routes(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(answer))
         .route("/api/chat", post(answer))
+        .route("/v1/messages", post(answer))
         .route("/v1/models", get(async move || as_json(&models)))
         .route("/api/tags", get(async move || as_json(&tags)))
         .route("/api/version", get(async || as_json(&json!({ "version": "0.0.0-oracle" }))))
@@ -237,9 +250,11 @@ impl Shared {
     /// Writes down what was asked, and returns its body if that is JSON.
     fn note(&self, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Option<Value> {
         let body: Value = serde_json::from_slice(body).ok()?;
-        let authorization = headers.get("authorization").and_then(|it| it.to_str().ok()).unwrap_or_default();
-        let (path, authorization) = (uri.path().to_owned(), authorization.to_owned());
-        self.pleas.lock().push(Plea { path, authorization, body: body.clone() });
+        let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let authorization = header("authorization").or_else(|| header("x-api-key")).unwrap_or_default();
+        let version = header("anthropic-version").unwrap_or_default();
+        let path = uri.path().to_owned();
+        self.pleas.lock().push(Plea { path, authorization, version, body: body.clone() });
         Some(body)
     }
 
@@ -265,6 +280,13 @@ impl Asked<'_> {
     }
 
     fn whole(&self, said: &[Said], ending: Ending) -> Value {
+        // A tool that has to be called takes what would be said otherwise.
+        let forced = self.body["tool_choice"]["name"].as_str();
+        let answered = forced.zip(said.first()).and_then(|(name, first)| match first {
+            Said::Text(text) => Some([Said::call(name, serde_json::from_str(text).ok()?)]),
+            Said::Reasoning(_) | Said::Call { .. } | Said::CallInPieces { .. } => None,
+        });
+        let said = answered.as_ref().map_or(said, |it| it.as_slice());
         self.dialect.whole(said, ending, &mut || self.shared.next_id())
     }
 

@@ -8,10 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 use toolyard_core::tool::clean;
 use toolyard_core::turn::Reply;
-use toolyard_hub::config::LanguageModel;
+use toolyard_hub::config::{LanguageModel, ModelApi};
 use url::Url;
-
-use super::{Dialect, dialect};
 
 /// Characters of a service's message that are shown.
 const MOST_SHOWN: usize = 300;
@@ -129,9 +127,10 @@ impl Error {
     }
 
     pub(super) fn senseless(model: &LanguageModel) -> Self {
-        let expected = match dialect(&model.url) {
-            Dialect::Ollama => "`/api/chat`",
-            Dialect::OpenAi => "`/chat/completions`",
+        let expected = match model.api() {
+            ModelApi::Ollama => "`/api/chat`",
+            ModelApi::OpenAi => "`/chat/completions`",
+            ModelApi::Anthropic => "`/v1/messages`",
         };
         Self::Senseless { model: name(model), expected }
     }
@@ -185,16 +184,16 @@ fn name(model: &LanguageModel) -> Box<str> {
 fn refusal(model: &LanguageModel, status: u16, page: &[u8]) -> String {
     let said = message(page).map(|said| shown(model, &said));
     let said_or = |otherwise: &str| said.as_deref().unwrap_or(otherwise).to_owned();
-    match (status, dialect(&model.url)) {
+    match (status, model.api()) {
         (300..=399, _) => "it redirects to another address; correct the address of the model".to_owned(),
         // What services say here often has parts of the key in it.
         (401, _) if model.key.is_some() => "the key is wrong; correct the key of the model".to_owned(),
         (401, _) => "it wants a key; add the key of the model".to_owned(),
         (403, _) => format!("{}; may the key use this model?", said_or("it is forbidden")),
-        (404, Dialect::Ollama) => {
+        (404, ModelApi::Ollama) => {
             format!("{}; run `ollama pull {}`", said_or("the model is not there"), model.name)
         }
-        (404, Dialect::OpenAi) => {
+        (404, ModelApi::OpenAi | ModelApi::Anthropic) => {
             format!("{}; is the address right, and the name of the model?", said_or("nothing is there"))
         }
         (429, _) => format!("{}; try again later", said_or("too many requests")),

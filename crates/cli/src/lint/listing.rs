@@ -14,12 +14,12 @@ use toolyard_core::catalog::{Advertised, Bounds, Catalog, Problem};
 use crate::failure::Failure;
 
 /// A stored listing, read.
-pub(super) struct StoredListing {
-    pub(super) catalog: Catalog,
+pub(crate) struct StoredListing {
+    pub(crate) catalog: Catalog,
     /// What could not be taken as it was.
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// Where each tool begins in the file, by server and name.
-    pub(super) lines: HashMap<(String, String), usize>,
+    pub(crate) lines: HashMap<(String, String), usize>,
 }
 
 /// What a file may hold.
@@ -29,7 +29,7 @@ const SHAPES: &str = "it is a list of {\"server\", \"tools\"}, an object of serv
 const BOUNDS: Bounds = Bounds { tools: usize::MAX, name_chars: 128, description_chars: 65_536, nesting: 127 };
 
 /// Reads a file, or stdin for `-`.
-pub(super) fn read(path: &Path) -> Result<StoredListing, Failure> {
+pub(crate) fn read(path: &Path) -> Result<StoredListing, Failure> {
     let unreadable = |why: String| Failure::usage(format!("`{}` cannot be read: {why}", path.display()));
     let failed = |why: String| unreadable(why).hint(SHAPES);
     let mut text = String::new();

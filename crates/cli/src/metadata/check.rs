@@ -180,6 +180,15 @@ fn compare(hub: &Hub, snapshot: &Snapshot, sidecar: &Sidecar) -> Vec<Remark> {
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         found.push(Remark::bad(format!("tools.{name}: `{server}` has no such tool{near}")));
     }
+    for tool in tools {
+        let written = sidecar.tools.get(&tool.name).and_then(|note| note.example_call.as_ref());
+        let Some((call, at)) = written.zip(snapshot.catalog.position(tool.id.as_str())) else { continue };
+        let form = snapshot.catalog.form(at);
+        if form.is_judged() && !form.admits(call) {
+            let message = "does not fit the schema of the tool, so another is made";
+            found.push(Remark::bad(format!("tools.{}.exampleCall: {message}", tool.name)));
+        }
+    }
     found
 }
 

@@ -5,35 +5,41 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toolyard_core::metadata::{Metadata, Sidecar};
+use toolyard_core::catalog::Catalog;
+use toolyard_core::metadata::{Knowledge, Library, Metadata, Sidecar};
 use toolyard_core::tool::ToolId;
 use toolyard_hub::hub::Hub;
-use toolyard_hub::live::Snapshot;
 
 use crate::common::Common;
 use crate::failure::Failure;
-use crate::learn;
+use crate::lint::listing::{self, StoredListing};
 use crate::output::{self, count};
 use crate::setup::{self, Source};
+use crate::{learn, lint};
 
 /// Write what is known of each server's tools to a file that you can edit
 ///
-/// Servers that were never reached are started once to learn their tools. A file takes effect when it lies in
-/// the folder `metadata` beside the configuration, and wins over what is inferred: keep what you change, delete
-/// the rest. Files that are there already are left alone.
+/// Every tool gets an example call that fits its schema. Servers that were never reached are started once to learn their
+/// tools. A file takes effect when it lies in the folder `metadata` beside the configuration, and wins over what is
+/// inferred: keep what you change, delete the rest. Files that are there already are left alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard metadata export
   toolyard metadata export git github
   toolyard metadata export -o drafts
+  toolyard metadata export --catalog listing.json -o drafts
   toolyard metadata export --json git | jq '.sidecars[0].tools'
 
 With --json nothing is written: {\"sidecars\": [{\"server\", \"aliases\", \"tools\": {NAME: {\"action\",
-\"targets\", \"category\", \"effect\", \"tags\", \"keywords\", \"useCases\", \"examples\", \"chainsWith\"}}}]}")]
+\"targets\", \"category\", \"effect\", \"tags\", \"keywords\", \"useCases\", \"examples\", \"exampleCall\", \"chainsWith\",
+\"typicalWorkflows\", \"estimatedLatency\", \"rateLimit\"}}}]}")]
 pub(crate) struct Export {
     /// Only these servers
     #[arg(value_name = "SERVER")]
     servers: Vec<String>,
+    /// A stored listing of tools, as `lint` takes it; nothing is started. `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    catalog: Option<PathBuf>,
     /// Where the files go; by default the folder `metadata` beside the configuration
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "json")]
     output: Option<PathBuf>,
@@ -53,6 +59,9 @@ pub(super) async fn run(common: &Common, asked: &Export) -> Result<(), Failure> 
     let beside =
         source.path.as_deref().and_then(Path::parent).unwrap_or(&source.folders.config).join("metadata");
     let folder = asked.output.clone().unwrap_or(beside);
+    if let Some(path) = &asked.catalog {
+        return finish(common, asked, &folder, &stored(path, asked)?);
+    }
     setup::with_config(source.load()?, async |hub| {
         for name in &asked.servers {
             setup::server(hub, name)?;
@@ -65,14 +74,29 @@ pub(super) async fn run(common: &Common, asked: &Export) -> Result<(), Failure> 
                 }
             }
         }
-        let sidecars = sidecars(hub, asked)?;
-        if common.json {
-            return Ok(output::json(&json!({ "sidecars": sidecars }))?);
-        }
-        let fates = write(&folder, &sidecars, asked)?;
-        Ok(output::text(&summary(&folder, &fates))?)
+        finish(common, asked, &folder, &sidecars(hub, asked)?)
     })
     .await
+}
+
+/// Writes files, or prints what would be in them.
+fn finish(common: &Common, asked: &Export, folder: &Path, sidecars: &[Sidecar]) -> Result<(), Failure> {
+    if common.json {
+        return Ok(output::json(&json!({ "sidecars": sidecars }))?);
+    }
+    let fates = write(folder, sidecars, asked)?;
+    Ok(output::text(&summary(folder, &fates))?)
+}
+
+/// Returns what the library and the tools themselves say about the servers of a stored listing.
+fn stored(path: &Path, asked: &Export) -> Result<Vec<Sidecar>, Failure> {
+    let StoredListing { catalog, problems, .. } = listing::read(path)?;
+    problems.iter().for_each(|problem| anstream::eprintln!("{problem}"));
+    lint::check_servers(&catalog, &asked.servers)?;
+    let knowledge = Knowledge::gather(&catalog, Some(Library::builtin()), &[], |_| None);
+    let wanted = catalog.servers().map(|(name, _)| name.to_string());
+    let wanted = wanted.filter(|name| asked.servers.is_empty() || asked.servers.contains(name));
+    Ok(wanted.map(|server| sidecar((&catalog, &knowledge), &server, |known| known)).collect())
 }
 
 /// Returns what is known of the wanted servers; one that cannot be reached is an error only if it was named.
@@ -85,7 +109,10 @@ fn sidecars(hub: &Hub, asked: &Export) -> Result<Vec<Sidecar>, Failure> {
             continue;
         }
         match (status.tools, status.reason) {
-            (Some(_), _) => sidecars.push(sidecar(&snapshot, &status.name)),
+            (Some(_), _) => {
+                let known = (&snapshot.catalog, &snapshot.index().knowledge);
+                sidecars.push(sidecar(known, &status.name, |known| hub.with_measured(known)));
+            }
             (None, reason) => {
                 let reason = reason.unwrap_or_else(|| "it did not answer".to_owned());
                 let message = format!("server `{}` could not be asked for its tools: {reason}", status.name);
@@ -101,11 +128,14 @@ fn sidecars(hub: &Hub, asked: &Export) -> Result<Vec<Sidecar>, Failure> {
     Ok(sidecars)
 }
 
-fn sidecar(snapshot: &Snapshot, server: &str) -> Sidecar {
-    let knowledge = &snapshot.index().knowledge;
-    let known = snapshot.catalog.of_server(server).iter().filter_map(|tool| {
-        let facts = knowledge.of(snapshot.catalog.position(tool.id.as_str())?);
-        Some((tool.name.clone(), Metadata::of(tool, facts).note()))
+fn sidecar(
+    (catalog, knowledge): (&Catalog, &Knowledge),
+    server: &str,
+    measured: impl Fn(Metadata) -> Metadata,
+) -> Sidecar {
+    let known = catalog.of_server(server).iter().filter_map(|tool| {
+        let position = catalog.position(tool.id.as_str())?;
+        Some((tool.name.clone(), measured(Metadata::complete(catalog, knowledge, position)).note()))
     });
     let tools: BTreeMap<_, _> = known.collect();
     Sidecar {

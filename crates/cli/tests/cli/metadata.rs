@@ -163,3 +163,82 @@ fn r2_without_files_there_is_nothing_to_check() {
     [exit 0]
     ");
 }
+
+#[test]
+fn r13_vectors_are_exported_with_their_tools_and_imported_as_they_are() {
+    let config = r#"{ "mcpServers": { "good": { "command": "FAULT" } } }"#;
+    let (from, to) = (Place::with(config), Place::with(config));
+    let (told, code) = from.json(&["metadata", "vectors", "export", "v.jsonl", "--json"]);
+    assert_eq!(code, 0);
+    let lines = from.read("desk/v.jsonl");
+    let vectors: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(told["vectors"].as_u64(), Some(vectors.len() as u64));
+    let mut echo =
+        vectors.into_iter().find(|it| it["tool"] == "good__echo").expect("every tool has a vector");
+    assert_eq!(echo["vector"].as_array().map(Vec::len), Some(384));
+
+    // What was imported is used as it is, and not computed again.
+    echo["vector"][0] = serde_json::json!(99);
+    echo["vector"][1] = serde_json::json!(-99);
+    to.write("desk/v.jsonl", &format!("{echo}\n"));
+    insta::assert_snapshot!(to.run(&["metadata", "vectors", "import", "v.jsonl"]), @"
+    took v.jsonl, 1 vector
+    [exit 0]
+    ");
+    to.output(&["metadata", "vectors", "export", "all.jsonl"]);
+    let all = to.read("desk/all.jsonl");
+    let kept: Value = all
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .find(|it: &Value| it["tool"] == "good__echo")
+        .unwrap();
+    assert_eq!(kept, echo);
+    assert!(all.lines().count() > 1);
+    to.write("desk/broken.jsonl", "{\"model\": 1}\n");
+    insta::assert_snapshot!(to.run(&["metadata", "vectors", "import", "broken.jsonl"]), @"");
+}
+
+#[test]
+fn r3_every_tool_of_a_stored_catalog_gets_an_example_call() {
+    let place = Place::new();
+    let fleet = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/schemas/fleet.jsonl");
+    let (told, code) = place.json(&["metadata", "export", "--catalog", fleet, "--json"]);
+    assert_eq!(code, 0);
+    let sidecars = told["sidecars"].as_array().unwrap();
+    assert_eq!(sidecars.len(), 32);
+    let notes: Vec<&Value> =
+        sidecars.iter().flat_map(|it| it["tools"].as_object().unwrap().values()).collect();
+    assert_eq!(notes.len(), 643);
+    for note in &notes {
+        assert!(
+            note["exampleCall"].is_object() && !note["examples"].as_array().unwrap().is_empty(),
+            "{note}"
+        );
+    }
+    assert!(notes.iter().any(|it| !it["chainsWith"].is_null()), "some tools follow others");
+    insta::assert_snapshot!(place.run(&["metadata", "export", "--catalog", fleet, "nowhere"]).lines().take(2).collect::<Vec<_>>().join("\n"), @"");
+}
+
+#[test]
+fn r2_measured_times_limits_and_an_example_call_are_shown() {
+    let place = Place::with(TWO);
+    let own = r#"{"server": "good", "tools": {"add": {"rateLimit": {"calls": 5, "period": 10}, "estimatedLatency": 700}}}"#;
+    place.write("config/toolyard/metadata/good.json", own);
+    let shown = place.run(&["describe", "good__add"]);
+    assert!(shown.contains("about [N] ms, as written"), "{shown}");
+    assert!(shown.contains("5 times within 10 s") && shown.contains("example"), "{shown}");
+    let (known, _) = place.json(&["metadata", "show", "good__add", "--json"]);
+    assert_eq!(known["estimatedLatency"], 700);
+    assert_eq!(known["rateLimit"], serde_json::json!({"calls": 5, "period": 10}));
+    place.output(&["call", "good__add", "a=1", "b=2"]);
+    let shown = place.run(&["describe", "good__add"]);
+    assert!(shown.contains("as measured in 1 call"), "{shown}");
+    let (known, _) = place.json(&["metadata", "show", "good__add", "--json"]);
+    assert!(known["estimatedLatency"].as_u64().is_some_and(|ms| ms != 700), "{known}");
+    place.write(
+        "config/toolyard/metadata/good.json",
+        r#"{"server": "good", "tools": {"add": {"exampleCall": {"a": "one"}}}}"#,
+    );
+    let checked = place.run(&["metadata", "check"]);
+    assert!(checked.contains("tools.add.exampleCall: does not fit"), "{checked}");
+}

@@ -147,3 +147,28 @@ fn d5_a_conversation_is_played_turn_by_turn() {
     let shown = place.run(&["toolset", "what time is it in Tokyo?"]);
     assert!(shown.starts_with("1. what time is it in Tokyo?\n  skills   none\n"), "{shown}");
 }
+
+#[test]
+fn d3_a_conversation_goes_on_from_the_tools_that_it_has() {
+    let place = Place::with(r#"{ "mcpServers": { "desk": { "builtin": "desk", "folder": "~/Desk" } } }"#);
+    let ask = |current: &str| {
+        let (told, code) = place.json(&["toolset", "--json", "--current", current, "what are my goals?"]);
+        assert_eq!(code, 0);
+        let names = |key: &str| -> Vec<String> {
+            let names = told["turns"][0][key].as_array().unwrap().iter();
+            names.map(|it| it.as_str().unwrap().to_owned()).collect()
+        };
+        (names("domains"), names("tools"))
+    };
+    let (domains, tools) = ask("desk__query_tasks,desk__get_task");
+    assert_eq!(domains, ["tasks", "goals"]);
+    assert!(tools.iter().any(|it| it == "desk__update_task"), "a domain is complete: {tools:?}");
+    let (domains, _) = ask("desk__query_goals");
+    assert_eq!(domains, ["goals"]);
+    insta::assert_snapshot!(place.run(&["toolset", "--current", "desk__nothing", "hello"]), @"
+    [stderr]
+    error: there is no tool `desk__nothing`
+      hint: `toolyard list` shows the tools by their names, such as server__tool
+    [exit 2]
+    ");
+}

@@ -218,3 +218,73 @@ async fn r2_latency_and_failures_are_measured_and_outlive_the_hub() {
     assert_eq!(hub.measured("good__sleep"), Some(slept));
     hub.close().await;
 }
+
+async fn sleep(hub: &Hub, tool: &str, ms: u64) {
+    let mut params = Fields::default();
+    params.set("arguments", raw(&json!({ "ms": ms })));
+    hub.call(&hub.snapshot(), tool, params, &Arc::new(Caller::nobody())).await.unwrap();
+}
+
+#[tokio::test]
+async fn r2_of_equal_tools_the_one_that_is_measured_as_faster_comes_first() {
+    let yard = Yard::of(json!({"alpha": good(&[]), "beta": good(&[])})).learnt().await;
+    let hub = open(config(&yard));
+    let wanted = Wanted::plain("sleep");
+    let before = names(&hub, &wanted).await;
+    assert_eq!(before[..2], ["alpha__sleep", "beta__sleep"], "equals are in the order of their names");
+    sleep(&hub, "alpha__sleep", 1500).await;
+    assert_eq!(names(&hub, &wanted).await, before, "one that was never called may be slower still");
+    sleep(&hub, "beta__sleep", 0).await;
+    let after = names(&hub, &wanted).await;
+    assert_eq!(after[..2], ["beta__sleep", "alpha__sleep"]);
+    assert_eq!(after[2..], before[2..]);
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn r2_a_tool_is_known_with_its_measured_time_an_example_call_and_what_follows() {
+    let yard = two().await;
+    let about = json!({"server": "wiki", "tools": {"list_pages": {
+        "estimatedLatency": 40, "rateLimit": {"calls": 2, "period": 3600}, "typicalWorkflows": ["read it all"],
+    }}});
+    write(&yard.path().join("metadata"), "wiki.json", &about.to_string());
+    let hub = open(config(&yard));
+    let known = |tool: &str| {
+        let snapshot = hub.snapshot();
+        hub.metadata(&snapshot, snapshot.catalog.get(tool).unwrap()).unwrap()
+    };
+    let written = known("wiki__list_pages");
+    assert_eq!(
+        (written.estimated_latency, written.typical_workflows),
+        (Some(40), vec!["read it all".to_owned()])
+    );
+    assert_eq!(known("notes__list_notes").estimated_latency, None, "nothing is guessed");
+    for tool in hub.snapshot().catalog.tools() {
+        let known = known(tool.id.as_str());
+        assert!(known.example_call.is_some() && !known.examples.is_empty(), "{known:?}");
+    }
+    let (snapshot, nobody) = (hub.snapshot(), Arc::new(Caller::nobody()));
+    hub.call(&snapshot, "notes__list_notes", Fields::default(), &nobody).await.unwrap();
+    assert!(known("notes__list_notes").estimated_latency.is_some_and(|ms| ms > 0));
+    for _ in 0..2 {
+        hub.call(&snapshot, "wiki__list_pages", Fields::default(), &nobody).await.unwrap();
+    }
+    let held = hub.call(&snapshot, "wiki__list_pages", Fields::default(), &nobody).await;
+    let said = format!("{held:?}");
+    assert!(said.contains("2 times within 3600 s"), "{said}");
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn d3_tools_are_selected_for_an_intent_beside_the_tools_that_are_there() {
+    let yard = two().await;
+    let hub = open(config(&yard));
+    let selection = hub.select("list the notes", &["wiki__list_pages".to_owned()]).await;
+    let has = |tool: &str| selection.tool_names.iter().any(|name| **name == *tool);
+    assert!(has("notes__list_notes") && has("wiki__list_pages"), "{selection:?}");
+    assert_eq!(selection.domains.len(), 2, "{selection:?}");
+    assert!(selection.reasoning.contains("came: it is meant now"), "{selection:?}");
+    let alone = hub.select("list the notes", &[]).await;
+    assert_eq!(alone.domains.len(), 1, "{alone:?}");
+    hub.close().await;
+}

@@ -211,7 +211,7 @@ fn format(name: &str) -> Format {
 }
 
 /// Reads from names and descriptions what many schemas do not say in `format`.
-fn implied_format(name: &str, description: &str, kind: Kind) -> Option<Format> {
+pub(super) fn implied_format(name: &str, description: &str, kind: Kind) -> Option<Format> {
     let (name, said) = (name.to_lowercase(), description.to_lowercase());
     let has = |word: &str| said.contains(word);
     if matches!(kind, Kind::Whole | Kind::Number) {

@@ -1,10 +1,13 @@
 //! All metadata of a tool in one piece, for people and for files.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::{Facts, Note, infer};
+use super::{Facts, Knowledge, Note, RateLimit, chain, infer, targets};
+use crate::catalog::Catalog;
 use crate::lexicon::{Action, Categories};
 use crate::text::terms;
+use crate::tool::words::in_words;
 use crate::tool::{Effect, Tool};
 
 /// All metadata of a tool: written where somebody did, inferred where nobody did.
@@ -37,16 +40,49 @@ pub struct Metadata {
     pub required_params: Vec<String>,
     /// What it takes besides.
     pub optional_params: Vec<String>,
+    /// Arguments of a call, as an example; they fit its schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example_call: Option<Map<String, Value>>,
     /// Tools that usually follow.
     pub can_chain_with: Vec<String>,
-    /// Calls per minute that its service allows.
+    /// What people do with it and other tools, in a line each.
+    pub typical_workflows: Vec<String>,
+    /// Milliseconds that a call takes: measured, or as somebody wrote before any call was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_limit: Option<u32>,
+    pub estimated_latency: Option<u64>,
+    /// How often its service lets it be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
 }
 
 const KEYWORDS: usize = 12;
+/// Values that a request says, and characters of one of them.
+const MOST_SAID: usize = 3;
+const MAX_SAID: usize = 60;
 
 impl Metadata {
+    /// Brings together what is known of a tool and what its schema and the other tools of its server say: an example
+    /// call, and what usually follows.
+    pub fn complete(catalog: &Catalog, knowledge: &Knowledge, position: usize) -> Self {
+        let tool = &catalog.tools()[position];
+        let mut known = Self::of(tool, knowledge.of(position));
+        let form = catalog.form(position);
+        if known.example_call.as_ref().is_none_or(|written| !form.admits(written)) {
+            known.example_call = form.sample();
+        }
+        if known.examples.is_empty() {
+            known.examples = vec![request(tool, known.example_call.as_ref())];
+        }
+        if known.can_chain_with.is_empty() {
+            known.can_chain_with = chain::followers(catalog, knowledge, position);
+        }
+        if known.typical_workflows.is_empty() {
+            let pair = |next: &String| format!("{}, then {next}", tool.name);
+            known.typical_workflows = known.can_chain_with.iter().map(pair).collect();
+        }
+        known
+    }
+
     /// Brings together what is known of a tool.
     pub fn of(tool: &Tool, facts: &Facts) -> Self {
         let empty = Note::default();
@@ -75,7 +111,10 @@ impl Metadata {
             effect: facts.effect,
             required_params: parameters(true),
             optional_params: parameters(false),
+            example_call: note.example_call.clone(),
             can_chain_with: note.chains_with.clone(),
+            typical_workflows: note.typical_workflows.clone(),
+            estimated_latency: note.estimated_latency,
             rate_limit: note.rate_limit,
         }
     }
@@ -92,17 +131,14 @@ impl Metadata {
             use_cases: self.use_cases,
             examples: self.examples,
             not_for: std::collections::BTreeMap::new(),
+            example_call: self.example_call,
             chains_with: self.can_chain_with,
+            typical_workflows: self.typical_workflows,
+            estimated_latency: self.estimated_latency,
             rate_limit: self.rate_limit,
             source: None,
         }
     }
-}
-
-/// Returns what a tool acts on.
-pub(crate) fn targets(tool: &Tool, facts: &Facts) -> Vec<String> {
-    let written = facts.note.as_ref().map(|note| note.targets.as_slice()).unwrap_or_default();
-    if written.is_empty() { infer::targets(tool) } else { written.to_vec() }
 }
 
 fn tags(tool: &Tool, facts: &Facts) -> Vec<String> {
@@ -117,4 +153,21 @@ fn use_cases(tool: &Tool, facts: &Facts) -> Vec<String> {
     let short = format!("{} {targets}", facts.action.as_str()).trim().to_owned();
     let sentence = infer::first_sentence(&tool.description);
     [short, sentence.to_owned()].into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+/// Says an example call as somebody could type it. A value that only repeats the name of its parameter says nothing.
+fn request(tool: &Tool, call: Option<&Map<String, Value>>) -> String {
+    let said = call.into_iter().flatten().filter_map(|(name, value)| {
+        let spoken = in_words(&[name]);
+        match value {
+            Value::String(text) if *text != spoken && text.chars().count() <= MAX_SAID => {
+                Some(format!("{spoken} {text}"))
+            }
+            Value::Number(number) => Some(format!("{spoken} {number}")),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        }
+    });
+    let said: Vec<String> = said.take(MOST_SAID).collect();
+    let what = in_words(&[&tool.name]);
+    if said.is_empty() { what } else { format!("{what}: {}", said.join(", ")) }
 }

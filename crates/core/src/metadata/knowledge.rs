@@ -128,6 +128,12 @@ fn effect(tool: &Tool, note: Option<&Note>) -> Effect {
     note.and_then(|note| note.effect).or(done).unwrap_or(tool.effect)
 }
 
+/// Returns what a tool acts on.
+pub(crate) fn targets(tool: &Tool, facts: &Facts) -> Vec<String> {
+    let written = facts.note.as_ref().map(|note| note.targets.as_slice()).unwrap_or_default();
+    if written.is_empty() { infer::targets(tool) } else { written.to_vec() }
+}
+
 /// The first note that says something about a field wins it.
 fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
     let mut joined = notes.next()?.clone();
@@ -135,6 +141,8 @@ fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
         joined.action = joined.action.or(note.action);
         joined.effect = joined.effect.or(note.effect);
         joined.rate_limit = joined.rate_limit.or(note.rate_limit);
+        joined.estimated_latency = joined.estimated_latency.or(note.estimated_latency);
+        joined.example_call = joined.example_call.or_else(|| note.example_call.clone());
         joined.category = joined.category.or_else(|| note.category.clone());
         let lists = [
             (&mut joined.targets, &note.targets),
@@ -143,6 +151,7 @@ fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
             (&mut joined.use_cases, &note.use_cases),
             (&mut joined.examples, &note.examples),
             (&mut joined.chains_with, &note.chains_with),
+            (&mut joined.typical_workflows, &note.typical_workflows),
         ];
         for (own, other) in lists {
             if own.is_empty() {
@@ -160,6 +169,7 @@ fn joined<'a>(mut notes: impl Iterator<Item = &'a Note>) -> Option<Note> {
 mod tests {
     use serde_json::value::RawValue;
 
+    use super::super::RateLimit;
     use super::*;
     use crate::catalog::{Advertised, Bounds};
 
@@ -181,6 +191,9 @@ mod tests {
         let knowledge = Knowledge::gather(&catalog, None, &files, |_| None);
         let said = |at: usize| knowledge.of(at).phrasings().cloned().collect::<Vec<_>>();
         assert_eq!((said(0), said(1)), (vec!["own".to_owned()], vec!["made".to_owned()]));
-        assert_eq!(knowledge.of(1).note.as_ref().and_then(|note| note.rate_limit), Some(3));
+        assert_eq!(
+            knowledge.of(1).note.as_ref().and_then(|note| note.rate_limit),
+            Some(RateLimit::per_minute(3))
+        );
     }
 }

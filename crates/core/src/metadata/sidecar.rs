@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::RateLimit;
 use crate::lexicon::{Action, Categories};
 use crate::tool::Effect;
 
@@ -63,12 +65,21 @@ pub struct Note {
     /// Tools of the same server that are easily confused with it, and when they are meant instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_for: BTreeMap<String, String>,
-    /// Tools of the same server that usually follow.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub chains_with: Vec<String>,
-    /// Calls per minute that its service allows.
+    /// Arguments of a call, as an example; they fit its schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_limit: Option<u32>,
+    pub example_call: Option<Map<String, Value>>,
+    /// Tools of the same server that usually follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "canChainWith")]
+    pub chains_with: Vec<String>,
+    /// What people do with it and other tools, in a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub typical_workflows: Vec<String>,
+    /// Milliseconds that a call takes, until calls were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_latency: Option<u64>,
+    /// How often its service lets it be called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
     /// Where it comes from, where no person wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Provenance>,
@@ -130,13 +141,21 @@ impl Sidecar {
             for other in others.filter(|other| !self.tools.contains_key(*other)) {
                 problems.push(format!("tools.{name}: there is no tool `{other}` in this file"));
             }
-            if note.rate_limit == Some(0) {
-                problems.push(format!("tools.{name}.rateLimit: is 0, so that it could never be called"));
+            match note.rate_limit {
+                Some(limit) if limit.calls == 0 => {
+                    problems.push(format!("tools.{name}.rateLimit: is 0, so that it could never be called"));
+                }
+                Some(limit) if limit.period == 0 => {
+                    problems
+                        .push(format!("tools.{name}.rateLimit: has no `period`, so that it limits nothing"));
+                }
+                Some(_) | None => {}
             }
             if note.not_for.contains_key(name) {
                 problems.push(format!("tools.{name}.notFor: names the tool itself"));
             }
             let texts = note.examples.iter().chain(&note.use_cases).chain(&note.keywords);
+            let texts = texts.chain(&note.typical_workflows);
             if texts.clone().any(|text| text.trim().is_empty()) {
                 problems.push(format!("tools.{name}: has an empty text"));
             }

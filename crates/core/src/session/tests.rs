@@ -64,6 +64,21 @@ fn names<'a>(tools: impl IntoIterator<Item = &'a Registered>) -> Vec<&'a str> {
     tools.into_iter().map(|tool| &*tool.name).collect()
 }
 
+#[test]
+fn d3_a_selection_goes_on_from_the_tools_that_a_conversation_has() {
+    let yard = life();
+    let select =
+        |message: &str, current: &[&str]| yard.say(&mut Toolset::with_tools(&yard.stock(), current), message);
+    assert!(select("What are my goals?", &[]).starts_with("goals 4 |"));
+    let said = select("What are my goals?", &["query_tasks", "get_task", "create_tasks", "update_task"]);
+    assert!(said.starts_with("tasks+goals 8 |"), "{said}");
+    // What came first is the oldest and goes first.
+    let said = select("Add a reminder", &["get_task", "get_goal", "nobody_has_it"]);
+    assert!(said.starts_with("goals+reminders 8 |") && said.contains("`tasks` went"), "{said}");
+    let said = select("Add a reminder", &["get_goal", "get_task"]);
+    assert!(said.starts_with("tasks+reminders 8 |"), "{said}");
+}
+
 /// The home of seed 000: Z-Wave controls, clock and volume, a browser.
 fn home() -> Yard {
     let mut yard = Yard::empty();

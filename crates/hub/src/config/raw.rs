@@ -30,7 +30,8 @@ pub(super) use limits::RawLimits;
 pub(super) use metadata::{RawEnrich, RawMetadata};
 pub(super) use policy::RawServerTrust;
 pub(super) use policy::{
-    RawAudit, RawEffect, RawEffects, RawNames, RawPolicy, RawRule, RawScreening, RawStance, RawTrust,
+    RawAudit, RawCallsPerPeriod, RawEffect, RawEffects, RawNames, RawPolicy, RawRateLimit, RawRule,
+    RawScreening, RawStance, RawTrust,
 };
 pub(super) use profile::RawProfile;
 pub(super) use remote::{RawTls, RawTokenIssuer};

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use toolyard_core::metadata::{MINUTE, RateLimit};
 use toolyard_core::tool::Effect;
 
 use super::check::shortened;
@@ -18,10 +19,10 @@ use super::document::{Member, Node, Value};
 use super::events;
 use super::mistake::Report;
 use super::raw::{
-    RawAgent, RawArguments, RawAudit, RawCallers, RawClarification, RawEffect, RawEffects, RawNames,
-    RawPerformance, RawPolicy, RawProfile, RawRanking, RawRouting, RawRule, RawScreening, RawSemanticSearch,
-    RawServe, RawServer, RawSkill, RawSkills, RawStance, RawStore, RawSurface, RawTls, RawTokenIssuer,
-    RawToolset, Tier,
+    RawAgent, RawArguments, RawAudit, RawCallers, RawCallsPerPeriod, RawClarification, RawEffect, RawEffects,
+    RawNames, RawPerformance, RawPolicy, RawProfile, RawRanking, RawRateLimit, RawRouting, RawRule,
+    RawScreening, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills, RawStance, RawStore,
+    RawSurface, RawTls, RawTokenIssuer, RawToolset, Tier,
 };
 use super::remote::Tls;
 use super::server::{self, Surroundings, resolve_path};
@@ -296,7 +297,15 @@ impl<'n> Resolving<'_, 'n, '_> {
         let limits = raw.rate_limits.unwrap_or_default();
         let rate_limits = in_order
             .iter()
-            .filter_map(|member| limits.get(&member.key).map(|limit| (member.key.clone(), limit.0)))
+            .filter_map(|member| {
+                let limit = match limits.get(&member.key)? {
+                    RawRateLimit::PerMinute(calls) => RateLimit::per_minute(*calls),
+                    RawRateLimit::PerPeriod(RawCallsPerPeriod { calls, period }) => {
+                        RateLimit { calls: *calls, period: period.unwrap_or(MINUTE) }
+                    }
+                };
+                Some((member.key.clone(), limit))
+            })
             .collect();
         let rules = self.rules();
         Policy {

@@ -60,7 +60,7 @@ const WHOLE: &str = r#"{
   "tiers": { "notes": 0, "git__*": 1, "docs__search": 2 },
   "skills": { "release": { "when": "cutting a release", "instructions": "Tag first.", "tools": ["git__tag"] } },
   "policy": {
-    "deny": ["*__delete_*"], "rateLimits": { "docs__*": 30, "*": 600 },
+    "deny": ["*__delete_*"], "rateLimits": { "docs__*": { "calls": 30, "period": 3600 }, "*": 600 },
     "rules": [{ "server": "git", "effect": ["write", "destroy"], "then": "ask" }, { "tool": "docs__*", "then": "deny" }],
   },
   "audit": { "values": true },
@@ -96,7 +96,7 @@ fn a_whole_file_is_read() {
     insta::assert_snapshot!(rest, @r#"
     [("notes__*", 0), ("git__*", 1), ("docs__search", 2)]
     {"release": Skill { when: "cutting a release", instructions: "Tag first.", tools: ["git__tag"], place: None, is_shipped: false }}
-    Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", 30), ("*", 600)], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }], trust: FirstUse, screening: Warn }
+    Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", RateLimit { calls: 30, period: 3600 }), ("*", RateLimit { calls: 600, period: 60 })], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }], trust: FirstUse, screening: Warn }
     Audit { enabled: true, values: true, file_bytes: 8388608, files: 4 }
     Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], own: [SmartRoute, ActivateSkill, FindTools, CallTool], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), tls: None, oauth: None, allowed_hosts: [], body_bytes: 4194304, concurrency: 4096, client_concurrency: 1024, connections: 2048, compact: false, result_bytes: 65536 }
     Store { folder: "/etc/yard/state" }

@@ -250,7 +250,7 @@ impl Hub {
     ) -> Result<Box<RawValue>, Stop> {
         let id = tool.id.as_str();
         let known = snapshot.facts(tool).and_then(|facts| facts.note?.rate_limit);
-        self.gate.count(id, self.policy().limit(id, known), Instant::now()).map_err(Stop::Held)?;
+        self.gate.count(id, &self.policy().limits(id, known), Instant::now()).map_err(Stop::Held)?;
         if let Some(template) = self.template_of(tool) {
             let called = self.call_template(&template, &params, caller).await;
             return called.map_err(|error| Stop::Failed(Failure::Refused(error)));
@@ -334,7 +334,7 @@ impl Hub {
         let underway = self.noted(id.as_str(), effect, params, caller);
         let known = tool.and_then(|tool| snapshot.facts(tool)).and_then(|facts| facts.note?.rate_limit);
         let counted = tool.map_or(id.as_str(), |tool| tool.id.as_str());
-        let limit = self.policy().limit(counted, known);
+        let limits = self.policy().limits(counted, known);
         let forbidden = match (caller.grant.refusal(id.as_str(), server, effect), rule) {
             (Some(beyond), _) => Some(beyond.into()),
             (None, Some(rule)) if stance == Stance::Deny => {
@@ -350,7 +350,7 @@ impl Hub {
         };
         let now = Instant::now();
         let count =
-            || self.gate.count(counted, limit, now).and_then(|()| self.quotas.count(&caller.grant, now));
+            || self.gate.count(counted, &limits, now).and_then(|()| self.quotas.count(&caller.grant, now));
         let refusal = match forbidden {
             Some(refusal) => Some((refusal, Fate::Denied)),
             None => count().err().map(|it| (it, Fate::HeldBack)),

@@ -72,9 +72,8 @@ impl Hub {
         let confirms = |tool: &Tool, arguments: &Map<String, Value>, intent: &Intent| {
             self.judge(snapshot, tool, Some(&raw(arguments)), Some(intent)).stance == Stance::Ask
         };
-        let measured = |tool: &Tool| self.measured(tool.id.as_str()).filter(|it| it.calls > 0);
         let estimate_ms =
-            |tool: &Tool| measured(tool).map_or(UNMEASURED_MS, |it| it.latency_ms.max(1.0) as u64);
+            |tool: &Tool| self.estimated_ms(snapshot, tool.id.as_str()).unwrap_or(UNMEASURED_MS);
         let routing = &config.routing;
         let world = World {
             catalog: &snapshot.catalog,

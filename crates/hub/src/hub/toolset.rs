@@ -8,7 +8,9 @@ use toolyard_core::decide::{self, Needs};
 use toolyard_core::domain;
 use toolyard_core::lexicon::Action;
 use toolyard_core::rank::Decision;
-use toolyard_core::session::{FALLBACK, Meant, Registered, Registry, Stock, meant, named};
+use toolyard_core::session::{
+    FALLBACK, Meant, Registered, Registry, Said, Selection, Stock, Toolset as Active, meant, named,
+};
 use toolyard_core::tool::{Effect, Tool};
 
 use super::Hub;
@@ -168,19 +170,48 @@ impl Hub {
         Supply { core, tools, skills, mistakes, settings: settings.clone(), registry }
     }
 
+    /// Selects the tools for a message of a conversation that has these tools already: by domains, as complete as there
+    /// is room. Nothing is remembered of the conversation.
+    pub async fn select(&self, intent: &str, current_tools: &[String]) -> Selection {
+        let (snapshot, config) = (self.snapshot(), self.config());
+        let supply = self.supply(&snapshot, &[], &config.toolset).await;
+        let mut active = Active::with_tools(&supply.stock(), current_tools);
+        self.take_in(&snapshot, &supply, &Wanted::plain(intent), &mut active).await
+    }
+
+    /// Takes a message into a conversation: the skill that it is for, then what it is about.
+    pub async fn take_in(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        supply: &Supply,
+        wanted: &Wanted<'_>,
+        active: &mut Active,
+    ) -> Selection {
+        let heard = self.hear(snapshot, supply, wanted).await;
+        let skill = heard.skill.as_deref().and_then(|skill| active.activate(&supply.stock(), skill).ok());
+        let said = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
+        let mut selection = active.select(&supply.stock(), &said);
+        if let Some(skill) = skill {
+            selection.reasoning = format!("{} {}", skill.reasoning, selection.reasoning);
+        }
+        selection
+    }
+
     /// Finds out what a message is about.
     pub async fn hear(&self, snapshot: &Arc<Snapshot>, supply: &Supply, wanted: &Wanted<'_>) -> Heard {
         let parts = decide::parts(wanted.task);
         let ranking = Wanted { candidates: Some(decide::MOST_RANKED), ..*wanted };
         let decisions = self.rank_parts(snapshot, &ranking, &parts).await;
         let chosen = match &supply.settings.chooser {
-            Some(chooser) => Some(match self.chosen(chooser, &supply.registry, wanted.task).await {
-                Ok(chosen) => chosen,
-                Err(why) => {
-                    tracing::warn!("domains are chosen by words: {why}");
-                    named(&supply.registry, wanted.task)
-                }
-            }),
+            Some(chooser) => {
+                Some(match self.chosen(chooser, (&snapshot.catalog, &supply.registry), wanted.task).await {
+                    Ok(chosen) => chosen,
+                    Err(why) => {
+                        tracing::warn!("domains are chosen by words: {why}");
+                        named(&supply.registry, wanted.task)
+                    }
+                })
+            }
             None => None,
         };
         let most = supply.settings.caps.max_tools;

@@ -98,13 +98,7 @@ impl Hub {
                 Deprecated::note(name, &alias, &snapshot);
             }
         }
-        current(&snapshot)?.plan(&snapshot.catalog, values, |tool| self.latency_ms(tool))
-    }
-
-    /// Returns how many milliseconds a call of a tool takes, as far as was seen.
-    pub(crate) fn latency_ms(&self, tool: &str) -> Option<u64> {
-        let seen = self.memory.measures.of(tool)?;
-        u64::try_from(std::time::Duration::from_secs_f64(seen.latency_ms.max(0.0) / 1000.0).as_millis()).ok()
+        current(&snapshot)?.plan(&snapshot.catalog, values, |tool| self.estimated_ms(&snapshot, tool))
     }
 
     /// Runs a workflow because its tool was called. Boxed, because its steps are calls as well.

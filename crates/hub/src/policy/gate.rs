@@ -1,16 +1,16 @@
-//! What is kept count of: calls per minute of a tool, calls at once and failures in a row of a server.
+//! What is kept count of: calls of a tool within a period, calls at once and failures in a row of a server.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use toolyard_core::metadata::RateLimit;
 
 use super::Refusal;
 use super::breaker::Breaker;
 use crate::fair::{Allotment, Turn, Turns};
 
-const WINDOW: Duration = Duration::from_secs(60);
 /// One turn in so many is left to clients that have hardly any.
 const RESERVED: usize = 4;
 
@@ -45,15 +45,20 @@ pub(crate) struct Passage<'g> {
 }
 
 impl Gate {
-    /// Counts a call of a tool, or says when the next one is allowed.
-    pub(crate) fn count(&self, tool: &str, limit: Option<u32>, now: Instant) -> Result<(), Refusal> {
-        let Some(limit) = limit else { return Ok(()) };
+    /// Counts a call of a tool, or says when the next one is allowed by all of its limits.
+    pub(crate) fn count(&self, tool: &str, limits: &[RateLimit], now: Instant) -> Result<(), Refusal> {
+        let Some(longest) = limits.iter().map(|limit| limit.period).max() else { return Ok(()) };
         let mut calls = self.calls.lock();
         let recent = calls.entry(tool.to_owned()).or_default();
-        recent.retain(|&at| now.duration_since(at) < WINDOW);
-        if recent.len() >= limit as usize {
-            let oldest = recent.first().copied().unwrap_or(now);
-            let wait = (WINDOW - now.duration_since(oldest)).as_secs() + 1;
+        recent.retain(|&at| now.duration_since(at) < Duration::from_secs(longest));
+        let reached = limits.iter().filter_map(|limit| {
+            let period = Duration::from_secs(limit.period);
+            let within = &recent[recent.partition_point(|&at| now.duration_since(at) >= period)..];
+            // The next call is allowed when so few are left that one more fits.
+            let blocking = within.get(within.len().checked_sub(limit.calls as usize)?)?;
+            Some(((period - now.duration_since(*blocking)).as_secs() + 1, *limit))
+        });
+        if let Some((wait, limit)) = reached.max_by_key(|(wait, _)| *wait) {
             return Err(Refusal::TooOften { tool: tool.to_owned(), limit, wait });
         }
         recent.push(now);
@@ -145,7 +150,8 @@ mod tests {
     fn r20_a_tool_that_is_called_too_often_waits() {
         let (gate, start) = (Gate::default(), Instant::now());
         let count = |tool, seconds| {
-            gate.count(tool, Some(2), start + Duration::from_secs(seconds)).map_err(|err| err.to_string())
+            let limit = [RateLimit::per_minute(2)];
+            gate.count(tool, &limit, start + Duration::from_secs(seconds)).map_err(|err| err.to_string())
         };
         assert_eq!(count("fs__read", 0), Ok(()));
         assert_eq!(count("fs__read", 10), Ok(()));
@@ -155,7 +161,28 @@ mod tests {
         );
         assert_eq!(count("fs__list", 20), Ok(()), "another tool has its own count");
         assert_eq!(count("fs__read", 61), Ok(()));
-        assert_eq!(gate.count("fs__read", None, start), Ok(()));
+        assert_eq!(gate.count("fs__read", &[], start), Ok(()));
+    }
+
+    #[test]
+    fn r20_every_limit_of_a_tool_holds_over_its_own_period() {
+        let (gate, start) = (Gate::default(), Instant::now());
+        let limits = [RateLimit { calls: 1, period: 2 }, RateLimit { calls: 3, period: 100 }];
+        let count = |seconds| {
+            gate.count("fs__read", &limits, start + Duration::from_secs(seconds))
+                .map_err(|err| err.to_string())
+        };
+        assert_eq!(count(0), Ok(()));
+        insta::assert_snapshot!(
+            count(1).unwrap_err(),
+            @"tool `fs__read` was called once within 2 s, which is its limit; try again in 2 s"
+        );
+        assert_eq!([count(2), count(4)], [Ok(()), Ok(())]);
+        insta::assert_snapshot!(
+            count(6).unwrap_err(),
+            @"tool `fs__read` was called 3 times within 100 s, which is its limit; try again in 95 s"
+        );
+        assert_eq!(count(100), Ok(()));
     }
 
     #[tokio::test]

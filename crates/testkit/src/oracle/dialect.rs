@@ -1,19 +1,21 @@
-//! How a reply is written in the dialects of Ollama and OpenAI, whole and in pieces.
+//! How a reply is written in the dialects of services, whole and in pieces.
 
 use serde_json::{Map, Value, json};
 
+use super::messages;
 use super::saying::Said;
 
 /// Tokens that every question has.
-const PROMPT_TOKENS: u64 = 10;
+pub(super) const PROMPT_TOKENS: u64 = 10;
 /// Tokens that every answer has.
-const ANSWER_TOKENS: u64 = 5;
+pub(super) const ANSWER_TOKENS: u64 = 5;
 
 /// A way in which services answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Ollama,
     OpenAi,
+    Anthropic,
 }
 
 /// How a reply ends.
@@ -40,14 +42,18 @@ pub(super) type NextId<'a> = &'a mut dyn FnMut() -> String;
 impl Dialect {
     /// Returns the dialect of a path.
     pub(super) fn of(path: &str) -> Self {
-        if path.starts_with("/api/") { Self::Ollama } else { Self::OpenAi }
+        match path {
+            "/v1/messages" => Self::Anthropic,
+            path if path.starts_with("/api/") => Self::Ollama,
+            _ => Self::OpenAi,
+        }
     }
 
     /// Returns the content type of a stream.
     pub(super) fn stream_type(self) -> &'static str {
         match self {
             Self::Ollama => "application/x-ndjson",
-            Self::OpenAi => "text/event-stream",
+            Self::OpenAi | Self::Anthropic => "text/event-stream",
         }
     }
 
@@ -56,11 +62,17 @@ impl Dialect {
         match self {
             Self::Ollama => json!({ "error": message }),
             Self::OpenAi => json!({ "error": { "message": message, "type": "server_error", "code": null } }),
+            Self::Anthropic => {
+                json!({ "type": "error", "error": { "type": "api_error", "message": message } })
+            }
         }
     }
 
     /// Writes a reply as one object.
     pub(super) fn whole(self, said: &[Said], ending: Ending, next_id: NextId<'_>) -> Value {
+        if self == Self::Anthropic {
+            return messages::whole(said, ending, next_id);
+        }
         let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
         for piece in said {
             match piece {
@@ -78,13 +90,13 @@ impl Dialect {
         if !calls.is_empty() {
             let calls = calls.into_iter().map(|(name, arguments)| match self {
                 Self::Ollama => ollama_call(name, &arguments),
-                Self::OpenAi => openai_call(&next_id(), name, &arguments),
+                Self::OpenAi | Self::Anthropic => openai_call(&next_id(), name, &arguments),
             });
             message.insert("tool_calls".to_owned(), calls.collect());
         }
         match self {
             Self::Ollama => ollama_last(&Value::Object(message), ending),
-            Self::OpenAi => {
+            Self::OpenAi | Self::Anthropic => {
                 let choice = json!({ "index": 0, "message": message, "finish_reason": finish(said, ending) });
                 json!({ "id": "chatcmpl-1", "object": "chat.completion", "model": "small", "choices": [choice], "usage": usage() })
             }
@@ -99,6 +111,9 @@ impl Dialect {
         tokens: Tokens,
         next_id: NextId<'_>,
     ) -> Vec<String> {
+        if self == Self::Anthropic {
+            return messages::chunks(said, ending, next_id);
+        }
         let mut pieces: Vec<Value> = Vec::new();
         if self == Self::OpenAi {
             pieces.push(openai_piece(&json!({ "role": "assistant", "content": "" }), None));
@@ -129,6 +144,7 @@ impl Dialect {
         match self {
             Self::Ollama => format!("{object}\n"),
             Self::OpenAi => format!("data: {object}\n\n"),
+            Self::Anthropic => messages::event(object),
         }
     }
 
@@ -137,7 +153,7 @@ impl Dialect {
             Self::Ollama => {
                 vec![self.chunk(&ollama_last(&json!({ "role": "assistant", "content": "" }), ending))]
             }
-            Self::OpenAi => {
+            Self::OpenAi | Self::Anthropic => {
                 let mut chunks = vec![self.chunk(&openai_piece(&json!({}), finish(said, ending)))];
                 if matches!(tokens, Tokens::Counted) {
                     let object = "chat.completion.chunk";
@@ -155,7 +171,7 @@ impl Dialect {
     fn reasoning(self) -> &'static str {
         match self {
             Self::Ollama => "thinking",
-            Self::OpenAi => "reasoning_content",
+            Self::OpenAi | Self::Anthropic => "reasoning_content",
         }
     }
 
@@ -166,7 +182,7 @@ impl Dialect {
                 message[member] = json!(text);
                 ollama_piece(&message)
             }
-            Self::OpenAi => openai_piece(&json!({ member: text }), None),
+            Self::OpenAi | Self::Anthropic => openai_piece(&json!({ member: text }), None),
         }
     }
 
@@ -176,7 +192,7 @@ impl Dialect {
                 let call = ollama_call(name, &arguments.concat());
                 vec![ollama_piece(&json!({ "role": "assistant", "content": "", "tool_calls": [call] }))]
             }
-            Self::OpenAi => {
+            Self::OpenAi | Self::Anthropic => {
                 let mut first = openai_call(&next_id(), name, arguments.first().map_or("", String::as_str));
                 first["index"] = json!(index);
                 let rest = arguments.iter().skip(1);

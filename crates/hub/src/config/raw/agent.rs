@@ -11,7 +11,7 @@ use serde::Deserialize;
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Agent")]
 pub(in crate::config) struct RawAgent {
-    /// The model: "ollama:MODEL", or the URL of a chat endpoint with "#MODEL" at its end.
+    /// The model: "ollama:MODEL", "anthropic:MODEL", or the URL of a chat endpoint with "#MODEL" at its end.
     #[schemars(length(min = 1))]
     pub(in crate::config) model: Option<String>,
     /// The key that the chat endpoint wants to see.

@@ -32,7 +32,7 @@ pub(in crate::config) struct RawMetadataSettings {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Enrich")]
 pub(in crate::config) struct RawEnrich {
-    /// "ollama:MODEL", or the URL of a chat endpoint with "#MODEL" at its end; none by default.
+    /// "ollama:MODEL", "anthropic:MODEL", or the URL of a chat endpoint with "#MODEL" at its end; none by default.
     #[schemars(length(min = 1))]
     pub(in crate::config) model: Option<String>,
     /// The key that the chat endpoint wants to see.

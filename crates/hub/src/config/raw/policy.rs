@@ -17,8 +17,9 @@ pub(in crate::config) struct RawPolicy {
     /// When not empty, only these globs over `server__tool` are allowed.
     #[serde(default)]
     pub(in crate::config) allow: Vec<String>,
-    /// Calls per minute, by glob over `server__tool`; the lowest that fits a tool counts.
-    pub(in crate::config) rate_limits: Option<BTreeMap<String, CallsPerMinute>>,
+    /// How often tools may be called, by glob over `server__tool`: calls per minute, or calls and a period in seconds.
+    /// Every limit that fits a tool counts.
+    pub(in crate::config) rate_limits: Option<BTreeMap<String, RawRateLimit>>,
     /// What happens to tools and results whose texts look like instructions to a model.
     pub(in crate::config) screening: Option<RawScreening>,
     /// Refuses every call that does more than read.
@@ -118,11 +119,29 @@ pub(in crate::config) enum RawStance {
     Deny,
 }
 
-/// Calls per minute.
+/// How often a tool may be called.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
-pub(in crate::config) struct CallsPerMinute(
-    #[schemars(range(min = 1, max = 1_000_000))] pub(in crate::config) u32,
-);
+#[serde(untagged)]
+#[schemars(rename = "RateLimit")]
+pub(in crate::config) enum RawRateLimit {
+    /// Calls per minute.
+    PerMinute(#[schemars(range(min = 1, max = 1_000_000))] u32),
+    /// Calls and a period.
+    PerPeriod(RawCallsPerPeriod),
+}
+
+/// So many calls within a period.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "CallsPerPeriod")]
+pub(in crate::config) struct RawCallsPerPeriod {
+    /// How many calls.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(in crate::config) calls: u32,
+    /// Within how many seconds; 60 by default.
+    #[schemars(range(min = 1, max = 2_592_000))]
+    pub(in crate::config) period: Option<u64>,
+}
 
 /// What is written down about calls.
 #[derive(Deserialize, JsonSchema, Default)]

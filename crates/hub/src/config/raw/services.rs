@@ -12,7 +12,7 @@ pub(in crate::config) struct RawServices {
     /// A model that makes pictures: the address and the model, "https://HOST/v1#MODEL".
     #[schemars(length(min = 1))]
     pub(in crate::config) images: Option<String>,
-    /// A language model: "ollama:MODEL", or the URL of a chat endpoint with "#MODEL" at its end.
+    /// A language model: "ollama:MODEL", "anthropic:MODEL", or the URL of a chat endpoint with "#MODEL" at its end.
     #[schemars(length(min = 1))]
     pub(in crate::config) model: Option<String>,
     /// A web search: the address of a SearXNG instance that answers with JSON, such as "http://HOST/search".

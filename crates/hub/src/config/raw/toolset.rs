@@ -62,8 +62,8 @@ pub(in crate::config) struct RawToolset {
     pub(in crate::config) budget: Option<RawBudget>,
     /// Which parameters of tools are listed; "all" by default.
     pub(in crate::config) parameters: Option<RawParameters>,
-    /// A language model that says which domains a message is about: "ollama:MODEL", or the URL of a chat endpoint
-    /// with "#MODEL" at its end. The router says it by default.
+    /// A language model that says which domains a message is about: "ollama:MODEL", "anthropic:MODEL", or the
+    /// URL of a chat endpoint with "#MODEL" at its end. The router says it by default.
     #[schemars(length(min = 1))]
     pub(in crate::config) model: Option<String>,
     /// The key that the chat endpoint wants to see.

@@ -107,7 +107,7 @@ const REST: &str = r#"{
   "mcpServers": { "git": { "comand": "x" }, "kind": { "command": "x" } },
   "tiers": { "gti": 0, "git": 7, "a__*": "1" },
   "skills": { "s": { "instructions": "x" } },
-  "policy": { "rateLimits": { "*": 0 } },
+  "policy": { "rateLimits": { "*": 0, "a__*": { "calls": 5, "period": 0, "per": 1 } } },
   "serve": {
     "surface": "everything", "http": "8808",
     "profiles": { "a/b": { "surface": "all" }, "t": { "transparent": "gitt" }, "e": {}, "l": { "surface": "all", "servers": ["kindd"] } }
@@ -327,11 +327,11 @@ fn t1_what_conversations_are_given_is_checked() {
     toolyard.json:7:60: `parameters` in `toolset` cannot be `some`
       hint: one of `all`, `required`
     toolyard.json:7:77: `toolset.model` does not name a model
-      hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
+      hint: write "ollama:MODEL", "anthropic:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
     toolyard.json:9:52: the profile `raw` has `transparent` beside other keys
       hint: a transparent profile passes one server through unchanged
     toolyard.json:9:121: `toolset.model` does not name a model
-      hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
+      hint: write "ollama:MODEL", "anthropic:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
     "#);
 }
 
@@ -342,7 +342,7 @@ fn r9_a_model_for_arguments_is_named_with_its_address() {
     let wrong = arguments(r#"{ "model": "https://x/v1?key=${TOKEN}", "timeoutMs": 0, "url": "x" }"#);
     insta::assert_snapshot!(mistakes(&wrong), @r#"
     toolyard.json:1:58: `routing.arguments.model` does not name a model
-      hint: write "ollama:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
+      hint: write "ollama:MODEL", "anthropic:MODEL", or the model behind the address: https://HOST/v1/chat/completions#MODEL
     toolyard.json:1:100: `timeoutMs` in `routing.arguments` must be between 1 and 600000, not 0
       hint: milliseconds that the model may take before the person is asked; 10000 by default
     toolyard.json:1:103: unknown key `url` in `routing.arguments`
