@@ -91,7 +91,7 @@ impl Metrics {
         Self { counted: Arc::new(counted) }
     }
 
-    /// Counts from now on, or no longer. What was counted stays.
+    /// Switches counting on or off. What was counted stays.
     pub fn switch(&self, is_on: bool) {
         self.counted.is_on.store(is_on, Ordering::Relaxed);
     }

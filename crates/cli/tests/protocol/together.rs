@@ -75,7 +75,7 @@ async fn r9_independent_steps_of_a_task_in_words_are_under_way_at_once() {
     assert_eq!((heard(&folder, "notes").len(), heard(&folder, "wiki").len()), (1, 1));
 }
 
-/// A stock that reserves and releases, and a bank that takes no money.
+/// A stock that reserves and releases, and a courier that is full.
 async fn shop(undo: Option<Value>) -> (Yard, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
@@ -91,10 +91,10 @@ async fn shop(undo: Option<Value>) -> (Yard, std::path::PathBuf) {
     ];
     let (reserved, released) = (structured(r#"{"reservation":"r-7"}"#), structured("{}"));
     let answers = [("reserve_item", reserved.as_str()), ("release_item", released.as_str())];
-    let refused = r#""result":{"isError":true,"content":[{"type":"text","text":"the card was refused"}]}"#;
+    let refused = r#""result":{"isError":true,"content":[{"type":"text","text":"every van is full"}]}"#;
     let yard = Yard::of(json!({
         "stock": answering(&path, "stock", &stock, &answers),
-        "bank": answering(&path, "bank", &[writes("pay", "Pays for an item", &["item"])], &[("", refused)]),
+        "courier": answering(&path, "courier", &[writes("arrange_pickup", "Arranges that an item is picked up", &["item"])], &[("", refused)]),
     }));
     let yard = yard.keep(folder).learnt().await;
     let mut reserve = json!({"name": "reserve", "tool": "stock__reserve_item", "arguments": {"item": "{{parameters.item}}"}});
@@ -104,11 +104,11 @@ async fn shop(undo: Option<Value>) -> (Yard, std::path::PathBuf) {
     write_workflow(
         &yard,
         &json!({
-            "name": "buy", "description": "Reserves an item and pays for it.",
+            "name": "dispatch", "description": "Reserves an item and has it picked up.",
             "parameters": {"properties": {"item": {"type": "string"}}, "required": ["item"]},
             "steps": [
                 reserve,
-                {"name": "pay", "tool": "bank__pay", "arguments": {"item": "{{parameters.item}}"}, "after": ["reserve"]},
+                {"name": "pickup", "tool": "courier__arrange_pickup", "arguments": {"item": "{{parameters.item}}"}, "after": ["reserve"]},
             ],
         }),
     );
@@ -120,11 +120,12 @@ async fn r10_a_step_is_taken_back_through_the_hub_when_a_later_one_fails() {
     let undo =
         json!({"tool": "stock__release_item", "arguments": {"reservation": "{{reserve.reservation}}"}});
     let (yard, folder) = shop(Some(undo)).await;
-    let result = session(&yard, "all").await.call("workflows__buy", json!({"item": "lamp"})).await.unwrap();
+    let result =
+        session(&yard, "all").await.call("workflows__dispatch", json!({"item": "lamp"})).await.unwrap();
     assert_eq!(result["isError"], true, "{result}");
     let report = &result["structuredContent"]["report"];
     assert_eq!(report["ending"], "undone", "{result}");
-    // What was reserved is what was given back, once, and after the payment failed.
+    // What was reserved is what was given back, once, and after the pickup failed.
     assert_eq!(
         heard(&folder, "stock"),
         [
@@ -132,18 +133,19 @@ async fn r10_a_step_is_taken_back_through_the_hub_when_a_later_one_fails() {
             json!({"name": "release_item", "arguments": {"reservation": "r-7"}}),
         ]
     );
-    assert_eq!(heard(&folder, "bank").len(), 1);
+    assert_eq!(heard(&folder, "courier").len(), 1);
     let fate = |step: &str| {
         let accounts = report["accounts"].as_array().unwrap();
         accounts.iter().find(|it| it["step"] == step).unwrap()["fate"].clone()
     };
-    assert_eq!((fate("reserve"), fate("pay")), (json!("undone"), json!("failed")), "{report}");
+    assert_eq!((fate("reserve"), fate("pickup")), (json!("undone"), json!("failed")), "{report}");
 }
 
 #[tokio::test]
 async fn r10_what_nobody_can_take_back_is_said_to_stay() {
     let (yard, folder) = shop(None).await;
-    let result = session(&yard, "all").await.call("workflows__buy", json!({"item": "lamp"})).await.unwrap();
+    let result =
+        session(&yard, "all").await.call("workflows__dispatch", json!({"item": "lamp"})).await.unwrap();
     let report = &result["structuredContent"]["report"];
     assert_eq!((&result["isError"], &report["ending"]), (&json!(true), &json!("failed")), "{result}");
     assert_eq!(heard(&folder, "stock").len(), 1);
