@@ -398,7 +398,14 @@ impl Way<'_> {
     }
 
     fn show_open(&self, common: &Common) -> Result<(), Failure> {
-        if common.json { self.open_json() } else { self.open_words() }
+        if common.json {
+            return self.open_json();
+        }
+        let shown = self.open_words();
+        for words in &self.not_done {
+            output::text(&format!("Not done: {words}"))?;
+        }
+        shown
     }
 
     fn open_words(&self) -> Result<(), Failure> {

@@ -294,7 +294,7 @@ impl<'a> Decide<'a> {
     /// Takes a request in.
     pub fn new(world: World<'a>, goal: Goal<'a>) -> Self {
         // Who names values says one action.
-        let is_cut = goal.tool.is_none() && goal.values.is_none() && goal.splitting.is_some() && world.plans;
+        let is_cut = goal.tool.is_none() && goal.values.is_none();
         let clauses = if is_cut { clauses(goal.task) } else { Vec::new() };
         Self {
             world,
@@ -342,6 +342,11 @@ impl<'a> Decide<'a> {
             },
         };
         Ok(Next::Done(Box::new(conclusion)))
+    }
+
+    /// Returns how readily the task is taken apart; nothing where it is to be one call.
+    fn splitting(&self) -> Option<Splitting> {
+        self.goal.splitting.filter(|_| self.world.plans)
     }
 
     /// Returns the tool whose name is all that is said.
@@ -453,7 +458,7 @@ impl<'a> Decide<'a> {
         // Who lowers the confidence that a tool needs has chosen it.
         let tool = if confidence < thresholds().decision.confidence { 1.0 } else { confidence };
         let is_sure = is_callers || is_advised || is_bare || tool * exactness >= least;
-        let undone = self.undone(position, &settled.found);
+        let undone = self.undone(position, &settled.found)?;
         // What comes later can still be done; what comes first cannot be passed over.
         let is_whole = settled.missing.is_empty() && settled.unused.is_empty() && undone.is_first_done;
         let (not_done, decision) = (undone.words, decision.cloned());

@@ -143,14 +143,14 @@ pub fn default(folders: &Folders) -> Config {
         store: Store { folder: folders.data.clone() },
         metadata: beside(&folders.config, METADATA),
         enrich: Enrich::new(folders.config.join(METADATA)),
-        workflows: beside(&folders.config, WORKFLOWS),
+        workflows: workflow_folders(&folders.config),
     }
 }
 
 /// The folder beside a settings file in which a person may write about tools.
 pub(crate) const METADATA: &str = "metadata";
 
-/// The folder beside a settings file in which a person may write workflows.
+/// The setting that names workflows, and the folder beside a settings file in which a person may write them.
 pub(crate) const WORKFLOWS: &str = "workflows";
 
 /// The folder beside a settings file in which a person may write skills.
@@ -159,6 +159,11 @@ pub(crate) const SKILLS: &str = "skills";
 /// Returns the folder of that name where there is one. Most people have none, which is no mistake.
 fn beside(folder: &Path, name: &str) -> Vec<PathBuf> {
     Vec::from_iter(Some(folder.join(name)).filter(|it| it.is_dir()))
+}
+
+/// Returns the folders of workflows beside a settings file; of the same name, the first one's is used.
+fn workflow_folders(folder: &Path) -> Vec<PathBuf> {
+    [beside(folder, WORKFLOWS), beside(&folder.join("config"), WORKFLOWS)].concat()
 }
 
 /// Some editors begin a text with it; JSON does not know it.

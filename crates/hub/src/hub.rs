@@ -281,6 +281,7 @@ impl Hub {
         }
         let policy = Arc::new(Policy::new(config.policy.clone()));
         self.meanings.choose(&config.routing.semantic_search);
+        self.metrics.switch(config.routing.performance.enable_metrics);
         *self.settings.write() = Settings {
             config: Arc::new(config),
             policy,

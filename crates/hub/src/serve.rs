@@ -17,6 +17,7 @@ mod learning; //             what is said before tools are understood
 pub(crate) mod remainder; //   what did not fit into an answer
 mod renamed; //              calls of old names
 mod unfolded; // calls of consolidated tools
+mod apart; //                groups that are listed once somebody asks for them
 pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod toolset; //     the few tools that a conversation needs
 pub(crate) mod offers; //      resources, prompts, completions
@@ -148,7 +149,8 @@ impl View {
         match (surface, caller.era) {
             (Surface::Auto, Era::Session) => {
                 let known = known_client(caller.info.as_deref());
-                let tools = hub.snapshot().catalog.len();
+                let snapshot = hub.snapshot();
+                let tools = snapshot.catalog.tools().iter().filter(|tool| !hub.is_fallback(tool)).count();
                 let bears_all = known.is_some_and(|known| tools > 0 && tools <= known.max_tools);
                 if bears_all { Surface::All } else { Surface::Route }
             }

@@ -7,7 +7,7 @@ mod expression; // values with references in them
 mod raw; //        a workflow as it is written
 mod template; //   a workflow as it is meant
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use toolyard_core::tool::ToolId;
@@ -37,14 +37,22 @@ const SHIPPED: [(&str, &str); 6] = [
 /// the place of one that comes with the program and has the same name.
 pub fn read(paths: &[PathBuf]) -> (Vec<Template>, Vec<Mistake>) {
     let (mut templates, mut mistakes): (Vec<Template>, Vec<Mistake>) = (Vec::new(), Vec::new());
+    let mut files_of: BTreeMap<String, PathBuf> = BTreeMap::new();
     let found: Vec<PathBuf> = paths.iter().flat_map(|path| files(path, &mut mistakes)).collect();
     for file in found {
         match load(&file) {
-            Ok(template) if templates.iter().any(|it| it.name == template.name) => {
-                let what = format!("another file has a workflow `{}` already", template.name);
+            Ok(template) if let Some(first) = files_of.get(&template.name) => {
+                let what = format!(
+                    "its workflow `{}` is not used: {} has one of that name, which comes first",
+                    template.name,
+                    first.display()
+                );
                 mistakes.push(Mistake::whole_file(&file, what, None));
             }
-            Ok(template) => templates.push(template),
+            Ok(template) => {
+                files_of.insert(template.name.clone(), file);
+                templates.push(template);
+            }
             Err(wrong) => mistakes.extend(wrong),
         }
     }

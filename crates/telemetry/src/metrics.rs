@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::calls::{CallCounts, ServerReading};
@@ -68,6 +68,7 @@ struct Counted {
     right: Counts,
     wrong: Counts,
     dropped_spans: AtomicU64,
+    is_on: AtomicBool,
 }
 
 impl Metrics {
@@ -85,12 +86,25 @@ impl Metrics {
             right: Counts::new(SOURCES),
             wrong: Counts::new(SOURCES),
             dropped_spans: AtomicU64::new(0),
+            is_on: AtomicBool::new(true),
         };
         Self { counted: Arc::new(counted) }
     }
 
+    /// Switches counting on or off. What was counted stays.
+    pub fn switch(&self, is_on: bool) {
+        self.counted.is_on.store(is_on, Ordering::Relaxed);
+    }
+
+    fn is_on(&self) -> bool {
+        self.counted.is_on.load(Ordering::Relaxed)
+    }
+
     /// Counts a route: `act`, `draft`, `ask`, `decline`, `plan`, `candidates` or `failed`.
     pub fn route(&self, decision: &str, cached: bool, took: Duration) {
+        if !self.is_on() {
+            return;
+        }
         let counted = &*self.counted;
         counted.decisions.add(decision);
         counted.cache.add(if cached { HIT } else { MISS });
@@ -101,18 +115,23 @@ impl Metrics {
     /// Counts a call of a tool, by the tool's name at its server and by how the call ended. The time counts only if the
     /// server saw the call to its end.
     pub fn call(&self, server: &str, tool: &str, outcome: &str, took: Duration) {
-        self.counted.calls.record(server, tool, outcome, took);
+        if self.is_on() {
+            self.counted.calls.record(server, tool, outcome, took);
+        }
     }
 
     /// Counts a step of a confirmation: `asked`, `confirmed` or `refused`.
     pub fn confirmation(&self, outcome: &str) {
-        self.counted.confirmations.add(outcome);
+        if self.is_on() {
+            self.counted.confirmations.add(outcome);
+        }
     }
 
     /// Counts feedback, by verdict (`right` or `wrong`) and by where it came from. Another verdict is ignored, since it
     /// says nothing about accuracy.
     pub fn feedback(&self, verdict: &str, source: &str) {
         match verdict {
+            RIGHT | WRONG if !self.is_on() => {}
             RIGHT => self.counted.right.add(source),
             WRONG => self.counted.wrong.add(source),
             unknown => tracing::debug!(verdict = %clean(unknown), "unknown verdict not counted"),

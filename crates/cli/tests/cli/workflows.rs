@@ -99,6 +99,42 @@ fn r11_a_workflow_is_found_and_called_like_a_tool() {
 }
 
 #[test]
+fn r11_workflows_lie_in_either_of_two_folders_and_the_first_one_wins() {
+    let place = place();
+    let other = |name: &str, description: &str| {
+        let own = TAGGING.replace("tag-found-notes", name);
+        own.replace("Searches the notes and adds a tag to every note that was found.", description)
+    };
+    place.write("config/toolyard/config/workflows/label.json", &other("label-notes", "Labels notes."));
+    insta::assert_snapshot!(place.run(&["run"]), @r"
+    label-notes      Labels notes.
+    tag-found-notes  Searches the notes and adds a tag to every note that was found.
+    [exit 0]
+    ");
+    let (said, exit) =
+        place.json(&["run", "label-notes", "--set", "query=bees", "--set", "tag=sweet", "--json"]);
+    assert_eq!((exit, said["report"]["ending"].as_str()), (0, Some("completed")), "{said:#}");
+    assert!(place.read("Notes/Hive.md").contains("sweet"));
+    // Of one name, the one beside the settings is used, and a warning says so.
+    place.write("config/toolyard/config/workflows/again.json", &other("tag-found-notes", "Is not used."));
+    let listed = place.run(&["run"]);
+    assert!(
+        listed.contains("tag-found-notes  Searches the notes") && !listed.contains("Is not used."),
+        "{listed}"
+    );
+    let warning = "[HOME]/config/toolyard/config/workflows/again.json: its workflow `tag-found-notes` is not used: \
+                   [HOME]/config/toolyard/workflows/tagging.json has one of that name, which comes first";
+    assert!(listed.contains(warning), "{listed}");
+    // What the settings name is all there is.
+    place.write(
+        "config/toolyard/toolyard.json",
+        r#"{ "mcpServers": { "notes": { "builtin": "notes", "folder": "~/Notes" } }, "workflows": ["config/workflows/label.json"] }"#,
+    );
+    let named = place.run(&["run"]);
+    assert!(named.contains("label-notes") && !named.contains("tag-found-notes"), "{named}");
+}
+
+#[test]
 fn r11_what_is_wrong_is_said_with_what_to_do() {
     let place = place();
     insta::assert_snapshot!(place.run(&["run", "tag-found-notes", "--set", "query=bees", "--set", "limit=2"]), @r"

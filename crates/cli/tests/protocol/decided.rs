@@ -15,13 +15,15 @@ use crate::desk::Desk;
 use crate::shelf::{server, tool, two};
 use crate::yard::{Yard, good};
 
-fn config(yard: &Yard) -> Config {
+/// Reads the settings of a yard.
+pub(crate) fn config(yard: &Yard) -> Config {
     let home = yard.path().to_owned();
     let folders = Folders { config: home.clone(), data: home.clone(), home };
     config::load(&yard.path().join("toolyard.json"), &|_| None, &folders).unwrap()
 }
 
-fn open(config: Config) -> Arc<Hub> {
+/// Starts a hub within the test that learns only what it is told to.
+pub(crate) fn open(config: Config) -> Arc<Hub> {
     Hub::start(config, Options { watchdog: None, learning: Learning::OnDemand })
 }
 

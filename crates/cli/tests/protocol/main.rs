@@ -37,6 +37,9 @@ mod screened; //    texts that look like instructions to a model
 mod renamed; //     calls of old names
 mod repeated; //    calls that are made twice under one key
 mod decided; //     what decisions depend on
+mod tuned; //       what the keys of the routing block change
+mod together; //    steps at the same time, and steps that are taken back
+mod typed; //       the type of everything that is answered
 mod learning; //    what is kept of decisions, and learnt from what people say
 mod browser; //     the dashboard in a real browser
 mod fresh; //       requests that come before tools are understood

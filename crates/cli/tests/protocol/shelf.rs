@@ -27,12 +27,18 @@ pub(crate) fn server(folder: &Path, name: &str, tools: &[Value]) -> Value {
 /// Gives the configuration of a server that has these tools and answers a call by the first of the texts that stand
 /// in it.
 pub(crate) fn answering(folder: &Path, name: &str, tools: &[Value], answers: &[(&str, &str)]) -> Value {
+    let answers: String =
+        answers.iter().map(|(said, answer)| format!("*'{said}'*) say '{answer}' ;;\n")).collect();
+    acting(folder, name, tools, &format!("case \"$line\" in\n{answers}esac"))
+}
+
+/// Gives the configuration of a server that has these tools and runs a piece of shell for each call: `$line` is the
+/// call, `say` answers it.
+pub(crate) fn acting(folder: &Path, name: &str, tools: &[Value], act: &str) -> Value {
     let home = folder.join(name);
     std::fs::create_dir_all(&home).unwrap();
     let calls = calls_of(folder, name).display().to_string();
     let list = json!({"tools": tools}).to_string().replace('\'', "");
-    let answers: String =
-        answers.iter().map(|(said, answer)| format!("*'{said}'*) say '{answer}' ;;\n")).collect();
     let script = format!(
         r#"while IFS= read -r line; do
 id=${{line#*'"id":'}}
@@ -42,8 +48,7 @@ case "$line" in
 *'"method":"initialize"'*) say '{GREETING}' ;;
 *'"method":"tools/list"'*) say '"result":{list}' ;;
 *'"method":"tools/call"'*) printf '%s\n' "$line" >> '{calls}'
-case "$line" in
-{answers}esac ;;
+{act} ;;
 *'"id":'*) say '"error":{{"code":-32601,"message":"no"}}' ;;
 esac
 done"#
@@ -53,6 +58,16 @@ done"#
 
 fn calls_of(folder: &Path, name: &str) -> PathBuf {
     folder.join(name).join("calls")
+}
+
+/// Gives the calls that a server got: the name and the arguments of each.
+pub(crate) fn heard(folder: &Path, name: &str) -> Vec<Value> {
+    let lines = std::fs::read_to_string(calls_of(folder, name)).unwrap_or_default();
+    let call = |line: &str| {
+        let call: Value = serde_json::from_str(line).unwrap();
+        json!({"name": call["params"]["name"], "arguments": call["params"]["arguments"]})
+    };
+    lines.lines().map(call).collect()
 }
 
 /// Counts the calls that a server got.

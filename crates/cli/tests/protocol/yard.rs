@@ -102,13 +102,17 @@ impl Yard {
     pub(crate) async fn learnt_within(self, patience: Duration) -> Self {
         let served = self.http(&["--surface", "all"]);
         let client = served.modern("", json!({}));
-        wait_for(patience, || async {
-            let tools = client.tools().await.unwrap();
-            let has =
-                |server: &String| tools.iter().any(|tool| named(tool).starts_with(&format!("{server}__")));
-            self.servers.iter().all(has).then_some(())
-        })
-        .await;
+        for server in &self.servers {
+            let prefix = format!("{server}__");
+            wait_for(patience, || async {
+                let tools = client.tools().await.unwrap();
+                let is_listed = tools.iter().any(|tool| named(tool).starts_with(&prefix));
+                // What is kept apart is listed when it is asked for.
+                let asked = client.call("find_tools", json!({"server": server})).await;
+                (is_listed || asked.is_ok_and(|found| text(&found).starts_with(&prefix))).then_some(())
+            })
+            .await;
+        }
         served.terminate().await;
         self
     }

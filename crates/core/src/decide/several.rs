@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Ambiguity, Conclusion, Decide, Lack, Next, Prospect, normalised};
 use crate::arguments::{self, Argument, Filling, Form, Remark, Source, Sources};
-use crate::plan::{self, Choice, ChosenStep, Input, Plan, Step};
+use crate::plan::{self, Choice, ChosenStep, Input, Plan, Splitting, Step};
 use crate::rank::{Candidate, Decision, Intent, Verdict};
 use crate::task::{Clause, Each, Shape, StandIn, names_one, stand_ins};
 use crate::thresholds::thresholds;
@@ -32,20 +32,17 @@ pub(super) struct Undone {
 impl Decide<'_> {
     /// Decides about a task that has several steps; `None` where it has one.
     pub(super) fn several(&self) -> Result<Option<Conclusion>, Next> {
-        let Some(splitting) = self.goal.splitting.filter(|_| !self.clauses.is_empty()) else {
+        let Some(splitting) = self.splitting().filter(|_| !self.clauses.is_empty()) else {
             return Ok(None);
         };
         if !is_several(&self.clauses) {
             return self.listed(self.clauses.clone());
         }
-        let task = self.goal.task;
-        let whole = self.decision(task)?;
-        let alone = self.decisions(&self.clauses)?;
-        let alone: Vec<&Decision> = alone.iter().map(AsRef::as_ref).collect();
-        let settled = plan::settle(task, self.clauses.clone(), (&alone, &whole), splitting);
+        let settled = self.settled(splitting)?;
         if !is_several(&settled) {
             return self.listed(settled);
         }
+        let whole = self.decision(self.goal.task)?;
         let decisions = self.decisions(&settled)?;
         let ranked: Vec<&Decision> = decisions.iter().map(AsRef::as_ref).collect();
         let chosen: Vec<Option<Choice>> = plan::choose(self.world.catalog, &ranked, &whole)
@@ -72,20 +69,37 @@ impl Decide<'_> {
         }
     }
 
+    /// Returns the requests of the task: its clauses, with what is none of its own joined to the one before.
+    fn settled(&self, splitting: Splitting) -> Result<Vec<Clause>, Next> {
+        let whole = self.decision(self.goal.task)?;
+        let alone = self.decisions(&self.clauses)?;
+        let alone: Vec<&Decision> = alone.iter().map(AsRef::as_ref).collect();
+        Ok(plan::settle(self.goal.task, self.clauses.clone(), (&alone, &whole), splitting))
+    }
+
     /// Returns what of a task one call of a tool leaves undone: parts that another tool fits, and that none of the
-    /// arguments come from.
-    pub(super) fn undone(&self, position: usize, found: &[Argument]) -> Undone {
+    /// arguments come from. Where there is to be one call, it does one of the parts that mean its tool.
+    pub(super) fn undone(&self, position: usize, found: &[Argument]) -> Result<Undone, Next> {
         let (limit, mut undone) =
             (thresholds().plan.undone, Undone { words: Vec::new(), is_first_done: true });
         if self.clauses.len() < 2 {
-            return undone;
+            return Ok(undone);
+        }
+        let (parts, is_one_call) = match self.splitting() {
+            Some(_) => (self.clauses.clone(), false),
+            None => (self.settled(Splitting::Careful)?, true),
+        };
+        if is_one_call {
+            self.decisions(&parts)?;
         }
         let texts: Vec<String> =
             found.iter().filter_map(|it| Some(it.value.as_str()?.to_lowercase())).collect();
-        for (at, clause) in self.clauses.iter().enumerate() {
-            let Some(decision) = self.known.get(&plan::spoken(&self.clauses, at)) else { continue };
+        let mut is_done = false;
+        for (at, clause) in parts.iter().enumerate() {
+            let Some(decision) = self.known.get(&plan::spoken(&parts, at)) else { continue };
             let words = clause.words.to_lowercase();
-            let is_meant = decision.candidates.first().is_none_or(|it| it.position == position);
+            let is_its = decision.candidates.first().is_none_or(|it| it.position == position);
+            let is_meant = is_its && !(is_one_call && std::mem::replace(&mut is_done, is_its));
             let is_used = texts.iter().any(|text| words.contains(text.as_str()));
             let is_request = clause.shape == Shape::Request && !is_used || decision.confidence >= limit;
             if !is_meant && is_request && clause.shape != Shape::Told {
@@ -93,7 +107,7 @@ impl Decide<'_> {
                 undone.words.push(clause.words.clone());
             }
         }
-        undone
+        Ok(undone)
     }
 
     /// Plans one request whose words list values for a tool that takes one at a time.

@@ -57,9 +57,47 @@ fn v4_what_one_call_leaves_undone_is_named() {
         decide.ranked(words, Arc::new(decision));
     }
     let (search, tag) = (catalog.position("vault__search_notes"), catalog.position("vault__add_tag"));
-    let undone = decide.undone(search.unwrap(), &[]);
+    let undone = decide.undone(search.unwrap(), &[]).ok().unwrap();
     assert_eq!((undone.words, undone.is_first_done), (vec!["add the tag pet".to_owned()], true));
-    assert!(!decide.undone(tag.unwrap(), &[]).is_first_done);
+    assert!(!decide.undone(tag.unwrap(), &[]).ok().unwrap().is_first_done);
+}
+
+#[test]
+fn r14_where_there_is_to_be_one_call_the_other_steps_are_named() {
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let given = Map::new();
+    let left = |task: &str| {
+        let world = World { plans: false, ..world(&catalog, &index, false) };
+        let mut decide = Decide::new(world, Goal::in_words(task, &given));
+        loop {
+            match decide.advance() {
+                Next::Rank(words) => {
+                    let decision = ranked(&catalog, &index, &words);
+                    decide.ranked(words, Arc::new(decision));
+                }
+                Next::Done(conclusion) => {
+                    let draft = match *conclusion {
+                        Conclusion::Call(draft) | Conclusion::Draft(draft) => draft,
+                        other @ (Conclusion::Plan(_)
+                        | Conclusion::Incomplete(_)
+                        | Conclusion::Ask(_)
+                        | Conclusion::Decline(_)) => panic!("{task}: {other:?}"),
+                    };
+                    break (catalog.tools()[draft.position].id.as_str().to_owned(), draft.not_done);
+                }
+                other @ (Next::Compare(_) | Next::Read(_) | Next::Consult(_)) => panic!("{task}: {other:?}"),
+            }
+        }
+    };
+    let is = |tool: &str, not_done: &[&str]| {
+        (tool.to_owned(), not_done.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    };
+    let both = "Search notes about cats and then add the tag pet to the first one";
+    assert_eq!(left(both), is("vault__search_notes", &["add the tag pet to the first one"]));
+    let twice = "Search notes about cats. Then search notes about dogs";
+    assert_eq!(left(twice), is("vault__search_notes", &["search notes about dogs"]));
+    assert_eq!(left("Search notes about cats and dogs"), is("vault__search_notes", &[]));
 }
 
 #[test]

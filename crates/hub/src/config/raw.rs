@@ -95,8 +95,8 @@ struct Raw {
     /// Files, or folders of `.json` files, in which you wrote about tools; relative to the folder of this
     /// file. The folder `metadata` beside this file by default. Or an object that says who else writes about them.
     metadata: Option<RawMetadata>,
-    /// Files, or folders of `.json` files, with workflows; relative to the folder of this file. The folder
-    /// `workflows` beside this file by default.
+    /// Files, or folders of `.json` files, with workflows; relative to the folder of this file. The folders
+    /// `workflows` and `config/workflows` beside this file by default.
     workflows: Option<Vec<String>>,
 }
 

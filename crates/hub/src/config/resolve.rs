@@ -29,7 +29,7 @@ use super::server::{self, Surroundings, resolve_path};
 use super::{
     Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, Performance, Policy, Profile,
     Ranking, Routing, Rule, SKILLS, ScreeningMode, SemanticSearch, Serve, Server, Skill, Stance, Store,
-    Surface, Toolset, WORKFLOWS, beside, trust,
+    Surface, Toolset, WORKFLOWS, beside, trust, workflow_folders,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
@@ -77,7 +77,7 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         store: resolving.store(),
         metadata,
         enrich,
-        workflows: resolving.paths(WORKFLOWS),
+        workflows: resolving.workflows(),
         servers,
         off,
         order: servers_of(root).map(|member| member.key.clone()).collect(),
@@ -480,14 +480,14 @@ impl<'n> Resolving<'_, 'n, '_> {
         Store { folder: folder.unwrap_or_else(|| self.folders.data.clone()) }
     }
 
-    /// Returns the files and folders under a key, else the folder of that name beside the settings.
-    fn paths(&mut self, key: &str) -> Vec<PathBuf> {
-        let written = self.root.member(key).map(|member| &member.node);
+    /// Returns the files and folders with workflows, else the folders for them beside the settings.
+    fn workflows(&mut self) -> Vec<PathBuf> {
+        let written = self.root.member(WORKFLOWS).map(|member| &member.node);
         match written.and_then(|node| self.read::<Vec<String>>(node)) {
             Some(paths) => {
                 paths.iter().map(|path| resolve_path(path, self.folder, &self.folders.home)).collect()
             }
-            None => beside(self.folder, key),
+            None => workflow_folders(self.folder),
         }
     }
 }

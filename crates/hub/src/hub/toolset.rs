@@ -240,6 +240,11 @@ impl Hub {
         let tools = group.map(|group| supply.registry.group(&group)).unwrap_or_default();
         tools.into_iter().map(|tool| Arc::clone(&tool.name)).collect()
     }
+
+    /// Whether a configuration makes a tool a last resort.
+    pub(crate) fn is_fallback(&self, tool: &Tool) -> bool {
+        written_tier(&self.config(), tool.id.as_str()) == Some(FALLBACK)
+    }
 }
 
 /// Returns the group of a last resort whose tools are for the web.

@@ -12,7 +12,7 @@ use toolyard_core::tool::{Effect, Hints, Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
-use super::{View, learning, park, renamed, route, toolset, unfolded};
+use super::{View, apart, learning, park, renamed, route, toolset, unfolded};
 use crate::audit::Fate;
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
@@ -49,7 +49,11 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     let tools: Vec<Box<RawValue>> = match request.view.surface(hub, &request.caller) {
         Surface::All => {
             let snapshot = hub.snapshot();
-            let seen = snapshot.catalog.tools().iter().filter(|tool| is_seen(request, &snapshot, tool));
+            let asked = apart::asked(request);
+            let seen =
+                snapshot.catalog.tools().iter().filter(|tool| {
+                    is_seen(request, &snapshot, tool) && apart::is_listed(request, tool, &asked)
+                });
             let (consolidated, mut shown) =
                 (hub.consolidated_up_to(request.view.effect(), &snapshot), BTreeSet::new());
             let one = |tool: &Tool| match consolidated.owner(tool) {
@@ -59,7 +63,7 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
                 }
                 None => RawValue::from_string(listed(request, &snapshot, tool)).ok(),
             };
-            seen.filter_map(one).collect()
+            seen.filter_map(one).chain(apart::search_tools(request, &snapshot)).collect()
         }
         Surface::Route | Surface::Auto => {
             let is_compact = hub.config().serve.compact;
@@ -75,7 +79,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
     raw(&result)
 }
 
-fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
+/// Whether a client may use a tool.
+pub(super) fn is_seen(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
     let hub = &request.reception.hub;
     request.view.shows(&tool.server) && hub.permits_up_to(request.view.effect(), snapshot, tool)
 }
@@ -120,7 +125,10 @@ pub(crate) fn has_own_confirmation(request: &Request, tool: &Tool) -> bool {
 /// Tells a model how to use what it sees.
 pub(crate) fn instructions(request: &Request) -> String {
     match request.view.surface(&request.reception.hub, &request.caller) {
-        Surface::All => "Tools of many servers behind one plug; each is named server__tool.".to_owned(),
+        Surface::All => {
+            let apart = apart::instructions(request);
+            format!("Tools of many servers behind one plug; each is named server__tool.{apart}")
+        }
         Surface::Toolset => toolset::instructions(request),
         Surface::Search => {
             "Many tools stand behind these three. Find one with find_tools, read its parameters with describe_tool \
@@ -137,8 +145,8 @@ pub(crate) fn instructions(request: &Request) -> String {
     }
 }
 
-/// The tools of the surface `search`.
-const SEARCH_TOOLS: [&str; 3] = ["find_tools", "describe_tool", "call_tool"];
+/// The tools of the surface `search`, and of `all` where groups are kept apart.
+pub(super) const SEARCH_TOOLS: [&str; 3] = ["find_tools", "describe_tool", "call_tool"];
 
 /// Returns the definition of a tool with which others are found and called; with a parameter for the conversation
 /// where it needs one.
@@ -208,7 +216,9 @@ pub(crate) async fn call(mut request: Request) -> Answer {
 pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
     let snapshot = snapshot_with(&request, name).await;
     let surface = request.view.surface(&request.reception.hub, &request.caller);
-    let is_own = surface != Surface::All && snapshot.catalog.get(name).is_none();
+    let is_offered = surface != Surface::All
+        || SEARCH_TOOLS.contains(&name) && !apart::groups(&request, &snapshot).is_empty();
+    let is_own = is_offered && snapshot.catalog.get(name).is_none();
     if !is_own {
         return call_by_name(request, &snapshot, name).await;
     }
@@ -219,7 +229,8 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             let provisional = Provisional::default();
             let found = found(&request, (&snapshot, &provisional), &arguments).await;
             let answer = search_result(&request, &snapshot, &arguments, found.as_ref());
-            Ok(learning::noted(&request.reception.hub, &provisional, answer))
+            let answer = learning::noted(&request.reception.hub, &provisional, answer);
+            Ok(with_line(&answer, apart::ask(&request, &snapshot, &arguments).unwrap_or_default()))
         }
         "describe_tool" => Ok(describe(&request, &snapshot, &arguments)),
         "call_tool" => {
@@ -348,6 +359,19 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
         return park::call(request, tool.clone()).await;
     }
     hub.call(snapshot, name, request.params, &request.caller).await
+}
+
+/// Adds a line of text to a result.
+pub(super) fn with_line(result: &RawValue, line: &str) -> Box<RawValue> {
+    let mut fields = Fields::parse(Some(result)).unwrap_or_default();
+    let mut content: Vec<Box<RawValue>> = fields.read("content").unwrap_or_default();
+    // A question of a modern server is no result yet.
+    if content.is_empty() || line.trim().is_empty() {
+        return result.to_owned();
+    }
+    content.push(raw(&json!({ "type": "text", "text": line.trim() })));
+    fields.set("content", raw(&content));
+    raw(&fields)
 }
 
 /// Tells what a search found; `None` where it asked for nothing.

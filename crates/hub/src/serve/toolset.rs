@@ -6,7 +6,7 @@
 
 mod listing; // what is listed, within its budget
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,8 @@ pub(crate) struct Toolsets(Mutex<HashMap<String, Kept>>);
 #[derive(Debug)]
 struct Kept {
     toolset: Toolset,
+    /// Groups that it asked for on a surface that keeps them apart.
+    asked: BTreeSet<Arc<str>>,
     at: Instant,
 }
 
@@ -60,8 +62,24 @@ impl Toolsets {
         self.of(conversation).is_some()
     }
 
+    /// Returns the groups that a conversation asked for by name, where they are otherwise kept apart.
+    pub(super) fn asked(&self, conversation: &str) -> BTreeSet<Arc<str>> {
+        let kept = self.0.lock();
+        let kept = kept.get(conversation).filter(|it| it.at.elapsed() < REST);
+        kept.map(|it| it.asked.clone()).unwrap_or_default()
+    }
+
+    /// Notes that a conversation asked for a group; says whether that is new.
+    pub(super) fn ask(&self, conversation: &str, group: Arc<str>) -> bool {
+        self.change_kept(conversation, |kept| kept.asked.insert(group))
+    }
+
     /// Changes what a conversation has; nobody sees it half done.
     fn change<T>(&self, conversation: &str, change: impl FnOnce(&mut Toolset) -> T) -> T {
+        self.change_kept(conversation, |kept| change(&mut kept.toolset))
+    }
+
+    fn change_kept<T>(&self, conversation: &str, change: impl FnOnce(&mut Kept) -> T) -> T {
         let mut kept = self.0.lock();
         if kept.len() >= MOST && !kept.contains_key(conversation) {
             kept.retain(|_, it| it.at.elapsed() < REST);
@@ -70,13 +88,13 @@ impl Toolsets {
                 kept.remove(&oldest);
             }
         }
-        let fresh = || Kept { toolset: Toolset::default(), at: Instant::now() };
+        let fresh = || Kept { toolset: Toolset::default(), asked: BTreeSet::new(), at: Instant::now() };
         let it = kept.entry(conversation.to_owned()).or_insert_with(fresh);
         if it.at.elapsed() >= REST {
             *it = fresh();
         }
         it.at = Instant::now();
-        change(&mut it.toolset)
+        change(it)
     }
 }
 
@@ -388,7 +406,7 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
     let is_kept = known.is_some_and(|it| request.reception.toolsets.knows(&it.key));
     let lost = if Conversation::is_lost(&request, session) { LOST } else { "" };
     if names.is_empty() && !is_kept {
-        return Ok(with_line(&answer, lost));
+        return Ok(tools::with_line(&answer, lost));
     }
     let conversation = Conversation::of(&request, session);
     let query = arguments.text("query").unwrap_or_default();
@@ -402,7 +420,7 @@ async fn find(request: Request, of: (&Arc<Snapshot>, &Supply), session: Option<&
             how_to_call(&request, (snapshot, supply), &names, &conversation)
         }
     };
-    Ok(with_line(&answer, &format!("{lost} {how} {}", why.unwrap_or_default())))
+    Ok(tools::with_line(&answer, &format!("{lost} {how} {}", why.unwrap_or_default())))
 }
 
 /// Routes words; what they are about becomes active.
@@ -427,7 +445,7 @@ async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
         line = format!("[{why}{how}]");
     }
     let answer = route::call(request).await?;
-    Ok(with_line(&answer, &line))
+    Ok(tools::with_line(&answer, &line))
 }
 
 /// Answers for a tool that is not active or not known; `None` where it is active, or refused by who calls it.
@@ -464,19 +482,6 @@ fn refused(
     let lost = if Conversation::is_lost(request, session) { LOST } else { "" };
     let text = format!("{lost} `{tool}` is not active in this conversation; nothing was done. {way}{then}");
     Some(Ok(failed_call(text.trim_start())))
-}
-
-/// Adds a line of text to a result.
-fn with_line(result: &RawValue, line: &str) -> Box<RawValue> {
-    let mut fields = Fields::parse(Some(result)).unwrap_or_default();
-    let mut content: Vec<Box<RawValue>> = fields.read("content").unwrap_or_default();
-    // A question of a modern server is no result yet.
-    if content.is_empty() || line.trim().is_empty() {
-        return result.to_owned();
-    }
-    content.push(raw(&json!({ "type": "text", "text": line.trim() })));
-    fields.set("content", raw(&content));
-    raw(&fields)
 }
 
 #[cfg(test)]

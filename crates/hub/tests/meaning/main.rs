@@ -245,6 +245,24 @@ async fn r13_an_endpoint_that_is_too_slow_for_requests_gives_way() {
 }
 
 #[tokio::test]
+async fn r14_max_routing_time_is_what_a_slow_model_may_take() {
+    let service = Service::start().await;
+    let yard = Yard::new();
+    let search = format!(r#"{{ "model": "http://{}/api/embed#letters" }}"#, service.host);
+    for (milliseconds, is_waited_for) in [(60_000, true), (50, false)] {
+        service.seen.thinks.store(0, Ordering::Relaxed);
+        let hub = start(yard.config_of(&search, BUILT_IN, milliseconds), Learning::OnDemand);
+        hub.learn(|_| true, |_| {}).await;
+        hub.understand(&hub.snapshot(), PATIENCE).await;
+        service.seen.thinks.store(2_000, Ordering::Relaxed);
+        let decision = decide(&hub, "search my notes for a zebra").await;
+        assert_eq!(has_sense(&decision), is_waited_for, "within {milliseconds} ms");
+        assert!(!decision.candidates.is_empty(), "words choose without the model");
+        hub.close().await;
+    }
+}
+
+#[tokio::test]
 async fn r13_closing_waits_for_no_model() {
     let service = Service::start().await;
     service.seen.answers.store(2, Ordering::Relaxed);

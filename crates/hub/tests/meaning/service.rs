@@ -1,7 +1,8 @@
 //! An embeddings endpoint that answers, refuses or says nothing, as a test wants it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -28,6 +29,8 @@ pub(crate) struct Seen {
     pub(crate) keys: Mutex<Vec<String>>,
     /// Whether it goes on to answer.
     pub(crate) is_silent: AtomicBool,
+    /// How long it thinks about each question, in milliseconds.
+    pub(crate) thinks: AtomicU64,
     /// How many questions it answers before it falls silent by itself; 0 is all.
     pub(crate) answers: AtomicUsize,
 }
@@ -76,6 +79,7 @@ async fn answer(
     if seen.is_silent.load(Ordering::Relaxed) || (most > 0 && count > most) {
         std::future::pending::<()>().await;
     }
+    tokio::time::sleep(Duration::from_millis(seen.thinks.load(Ordering::Relaxed))).await;
     let vectors = texts.iter().map(|text| vector(text.as_str().unwrap_or_default()));
     let answer = if uri.path() == "/api/embed" {
         json!({ "model": question["model"], "embeddings": vectors.collect::<Vec<_>>() })
