@@ -329,8 +329,9 @@ impl<'a> Ranking<'a> {
             }
             // The seed's scores lie between 0 and 1; sharpened, they share the belief as its examples expect.
             Method::Seed => {
-                let ranked =
-                    order(index, comparison, &seed::scores(index, catalog, comparison), seed::sharpness());
+                let scores = seed::scores(index, catalog, comparison);
+                let mut ranked = order(index, comparison, &scores, seed::sharpness());
+                seed::part(&mut ranked);
                 let judgement = seed::judge(&ranked, &comparison.intent);
                 (ranked, judgement)
             }
@@ -439,12 +440,10 @@ fn order(index: &Index, comparison: &Comparison, scores: &[f32], temper: f32) ->
             twin_of: None,
         })
         .collect();
-    // Ties break on the words and then on the name, so the same request always lists tools in the same order.
-    let words = |it: &Candidate| it.signals[Signal::Words as usize];
+    // Ties break on the name, so the same request always lists tools in the same order.
     ranked.sort_by(|a, b| {
         b.score
             .total_cmp(&a.score)
-            .then_with(|| words(b).total_cmp(&words(a)))
             .then_with(|| index.words.rank(a.position).cmp(&index.words.rank(b.position)))
     });
     ranked

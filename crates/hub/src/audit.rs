@@ -180,6 +180,7 @@ pub(crate) struct Audit {
     seal: Arc<Seal>,
     metrics: Metrics,
     writing: Mutex<Option<Writing>>,
+    named: Mutex<Named>,
 }
 
 #[derive(Debug)]
@@ -191,7 +192,7 @@ struct Writing {
 impl Audit {
     /// Writes into a store's folder; the seal makes hashes that nobody else can guess.
     pub(crate) fn new(store: &Path, seal: Arc<Seal>, metrics: Metrics) -> Self {
-        Self { folder: folder_of(store), seal, metrics, writing: Mutex::default() }
+        Self { folder: folder_of(store), seal, metrics, writing: Mutex::default(), named: Mutex::default() }
     }
 
     /// Begins to write a call down. It is written when it ended or was given up.
@@ -205,7 +206,7 @@ impl Audit {
         let entry = rules.enabled.then(|| Entry {
             at: Timestamp::now(),
             client: caller.grant.name().map(str::to_owned),
-            who: who(caller),
+            who: who(&self.named, caller),
             tool: tool.to_owned(),
             effect,
             arguments: arguments.map(ToOwned::to_owned),
@@ -294,8 +295,27 @@ impl Drop for Underway<'_> {
     }
 }
 
-/// Names a client and tells its sessions apart. What state is bound to is not written itself.
-fn who(caller: &Caller) -> String {
+/// Names a client and tells its sessions apart, as the last one was named if it is the same.
+fn who(last: &Mutex<Named>, caller: &Caller) -> String {
+    let mut last = last.lock();
+    let info = caller.info.as_deref().map_or("", RawValue::get);
+    if last.who.is_empty() || *last.principal != *caller.principal || last.info != info {
+        *last =
+            Named { principal: caller.principal.to_string(), info: info.to_owned(), who: name_of(caller) };
+    }
+    last.who.clone()
+}
+
+/// The client of the last call.
+#[derive(Debug, Default)]
+struct Named {
+    principal: String,
+    info: String,
+    who: String,
+}
+
+/// What state is bound to is not written itself.
+fn name_of(caller: &Caller) -> String {
     let info = Fields::parse(caller.info.as_deref()).unwrap_or_default();
     let name = info.text("name").unwrap_or_else(|| "somebody".to_owned());
     let name: String = clean(&name).chars().filter(|c| !c.is_control()).take(WHO_CHARS).collect();

@@ -34,6 +34,12 @@ pub(super) fn scores(index: &Index, catalog: &Catalog, comparison: &Comparison) 
     comparison.tools.iter().zip(&comparison.signals).map(score).collect()
 }
 
+/// Puts first, of tools with the same score, the one whose text shares most with the request. These weights make many equal.
+pub(super) fn part(ranked: &mut [Candidate]) {
+    let words = |it: &Candidate| it.signals[Signal::Words as usize];
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| words(b).total_cmp(&words(a))));
+}
+
 /// Cosine of two texts by their words.
 fn similarity(a: &str, b: &str) -> f32 {
     let (a, b) = (terms(a, 64), terms(b, 64));

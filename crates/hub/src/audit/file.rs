@@ -18,7 +18,8 @@ const MOST_FILES: usize = 1000;
 /// A log that lines are added to.
 pub(super) struct Log {
     folder: PathBuf,
-    file: Option<File>,
+    /// The file that is written to, and the number by which the system knows it.
+    file: Option<(File, u64)>,
 }
 
 impl Log {
@@ -29,28 +30,34 @@ impl Log {
     /// Adds a line; a file that would be larger than `bytes` is put aside first, and `files` are kept.
     pub(super) fn append(&mut self, line: &str, bytes: u64, files: usize) -> std::io::Result<()> {
         let line = format!("{line}\n");
-        if self.current()?.metadata()?.len() + line.len() as u64 > bytes {
-            self.rotate(bytes.saturating_sub(line.len() as u64), files)?;
+        let length = line.len() as u64;
+        let (mut file, written) = self.current()?;
+        if written + length > bytes {
+            self.rotate(bytes.saturating_sub(length), files)?;
+            (file, _) = self.current()?;
         }
         // One write, so that lines of several hubs do not mix.
-        let written = self.current()?.write_all(line.as_bytes());
+        let written = file.write_all(line.as_bytes());
         if written.is_err() {
             self.file = None;
         }
         written
     }
 
-    /// Returns the newest file, opened again when another hub put it aside.
-    fn current(&mut self) -> std::io::Result<&mut File> {
+    /// Returns the newest file, opened again when another hub put it aside, and its length.
+    fn current(&mut self) -> std::io::Result<(&mut File, u64)> {
         let path = self.folder.join(NAME);
-        let is_same = |file: &File| {
-            let there = std::fs::symlink_metadata(&path).ok();
-            there.zip(file.metadata().ok()).is_some_and(|(there, own)| there.ino() == own.ino())
+        let there = std::fs::symlink_metadata(&path).ok();
+        let own = self.file.take().filter(|(_, own)| there.as_ref().is_some_and(|there| there.ino() == *own));
+        let (own, length) = match own.zip(there) {
+            Some((own, there)) => (own, there.len()),
+            None => {
+                let file = self.open(&path)?;
+                let metadata = file.metadata()?;
+                ((file, metadata.ino()), metadata.len())
+            }
         };
-        if !self.file.as_ref().is_some_and(is_same) {
-            self.file = Some(self.open(&path)?);
-        }
-        Ok(self.file.as_mut().expect("it was opened just now"))
+        Ok((&mut self.file.insert(own).0, length))
     }
 
     fn open(&self, path: &Path) -> std::io::Result<File> {

@@ -1,5 +1,8 @@
 //! What the result of a call says, looked up in its text.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::jsonrpc::{Fields, raw};
@@ -24,8 +27,28 @@ pub(crate) fn is_error(result: &RawValue) -> bool {
         && Fields::parse(Some(result)).is_ok_and(|fields| fields.read("isError") == Some(true))
 }
 
+/// What a text is taken from, where everything is as it should be.
+#[derive(Deserialize)]
+struct Plain<'r> {
+    #[serde(borrow, default)]
+    content: Vec<Block<'r>>,
+}
+
+#[derive(Deserialize)]
+struct Block<'r> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Cow<'r, str>,
+    #[serde(borrow, default)]
+    text: Option<Cow<'r, str>>,
+}
+
 /// Returns the text of a result.
 pub(crate) fn text_of(result: &RawValue) -> String {
+    // Nearly every result is read without a copy of its parts.
+    if let Ok(plain) = serde_json::from_str::<Plain>(result.get()) {
+        let texts = plain.content.into_iter().filter(|it| it.kind == "text").filter_map(|it| it.text);
+        return texts.collect::<Vec<_>>().join("\n");
+    }
     let blocks: Vec<Box<RawValue>> =
         Fields::parse(Some(result)).unwrap_or_default().read("content").unwrap_or_default();
     texts(&blocks).join("\n")

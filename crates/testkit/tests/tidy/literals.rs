@@ -16,7 +16,7 @@ const KNOWN: [(&str, &str); 18] = [
     (
         "types and keywords of JSON Schema",
         "string number integer boolean object array null const enum default examples items properties required type \
-         description definitions uri url pattern minimum maximum name format title annotations",
+         description definitions uri url iri pattern minimum maximum name format title annotations if then else",
     ),
     (
         "keys of settings files and of arguments of the hub's own tools",
