@@ -147,9 +147,9 @@ impl Caller {
         Self { asking: Asking::Within, ..self }
     }
 
-    /// The same caller, nothing having been sent for it yet.
-    pub(crate) fn watched(&self) -> Self {
-        Self { reached: Arc::default(), ..self.clone() }
+    /// The same caller, it being noted whether something is sent for it.
+    pub(crate) fn watched(&self, reached: Arc<AtomicBool>) -> Self {
+        Self { reached, ..self.clone() }
     }
 
     /// The same caller, who may do this.

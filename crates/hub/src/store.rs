@@ -22,7 +22,7 @@ use crate::routing::{Measured, Tally};
 use crate::seal::digest;
 use crate::upstream::Listing;
 
-pub(crate) use once::Earlier;
+pub(crate) use once::{Earlier, KeyedCall};
 
 /// Why something could not be kept or read.
 #[derive(Debug, thiserror::Error)]

@@ -2,19 +2,22 @@
 //!
 //! A token is believed when a key of its issuer has signed it, with an algorithm that has a public half; nothing that it
 //! says about itself is looked at before. Keys are fetched when a token names one that is not known, and then not again
-//! for a while, so that made-up names cost the issuer nothing.
+//! for a while, so that made-up names cost the issuer nothing. The fetch is nobody's request: whoever hangs up neither
+//! ends it nor makes others wait.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use toolyard_core::tool::Effect;
 use url::Url;
@@ -27,7 +30,7 @@ use crate::web::cause;
 /// What a token calls itself that is for a resource. Others are for something else, such as a login.
 const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "jwt"];
 /// Seconds that clocks may differ.
-const LEEWAY: u64 = 30;
+const LEEWAY: u32 = 30;
 /// Keys are fetched no more often than this, whatever tokens name.
 const PAUSE: Duration = Duration::from_secs(30);
 /// Keys are fetched again after this long, because one that was stolen is taken back by leaving it out.
@@ -66,8 +69,10 @@ pub enum Rejected {
 #[derive(Debug)]
 pub struct Issuer {
     settings: TokenIssuer,
-    http: reqwest::Client,
-    keys: Mutex<Keys>,
+    keys: Arc<Mutex<Keys>>,
+    source: Arc<KeySource>,
+    /// The fetch under way; it ends with the issuer.
+    fetches: Mutex<JoinSet<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -75,15 +80,26 @@ struct Keys {
     known: Arc<[Jwk]>,
     /// When they came.
     since: Option<Instant>,
-    /// When they were asked for, whether they came or not.
+    /// When they were last asked for, whether they came or not.
     asked: Option<Instant>,
+    /// Closed when the fetch under way ends.
+    fetching: Option<watch::Receiver<()>>,
+}
+
+/// Where the keys of an issuer come from.
+#[derive(Debug)]
+struct KeySource {
+    issuer: String,
+    jwks: Option<Url>,
+    http: reqwest::Client,
 }
 
 /// What a token says.
 #[derive(Debug, Deserialize)]
 struct Claims {
     sub: Option<String>,
-    exp: i64,
+    /// Seconds, with a fraction where the issuer says one.
+    exp: f64,
     #[serde(default)]
     scope: Value,
     #[serde(default)]
@@ -94,7 +110,9 @@ impl Issuer {
     /// Takes tokens of an issuer.
     pub fn new(settings: TokenIssuer) -> Self {
         signature::install();
-        Self { settings, http: crate::web::client(), keys: Mutex::default() }
+        let (issuer, jwks) = (settings.issuer.clone(), settings.jwks.clone());
+        let source = Arc::new(KeySource { issuer, jwks, http: crate::web::client() });
+        Self { settings, keys: Arc::default(), source, fetches: Mutex::default() }
     }
 
     /// Returns what a token permits, and to whom.
@@ -123,7 +141,7 @@ impl Issuer {
         ]);
         rules.set_required_spec_claims(&["exp", "iss", "aud"]);
         rules.validate_nbf = true;
-        rules.leeway = LEEWAY;
+        rules.leeway = LEEWAY.into();
         let claims =
             jsonwebtoken::decode::<Claims>(token, &key, &rules).map_err(|err| refused(err.kind()))?.claims;
         self.permitted(claims)
@@ -173,56 +191,78 @@ impl Issuer {
         };
         let profiles = scopes.iter().filter_map(|it| it.strip_prefix(PROFILE)).map(str::to_owned).collect();
         let permissions = Permissions { profiles, servers: Vec::new(), effect, admin };
-        let end = claims.exp.saturating_add_unsigned(LEEWAY);
+        let end = SignedDuration::try_from_secs_f64(claims.exp + f64::from(LEEWAY)).ok();
+        let end = end.and_then(|end| Timestamp::UNIX_EPOCH.checked_add(end).ok());
         Ok(Grant {
             holder: Holder::Subject(format!("{} {subject}", self.settings.issuer)),
             permissions,
             rate: None,
             concurrency: None,
-            expires: Some(Timestamp::from_second(end).unwrap_or(Timestamp::MAX)),
+            expires: Some(end.unwrap_or(Timestamp::MAX)),
             credential: String::new(),
         })
     }
 
     /// Finds the key that a token names, asking the issuer for one that is not known.
-    #[expect(
-        clippy::await_holding_invalid_type,
-        reason = "whoever comes meanwhile waits for the same answer"
-    )]
     async fn key(&self, header: &Header) -> Result<DecodingKey, Rejected> {
-        let mut keys = self.keys.lock().await;
-        let is_old = keys.since.is_none_or(|since| since.elapsed() > FRESH);
-        let found = chosen(&keys.known, header);
-        let may_ask = keys.asked.is_none_or(|asked| asked.elapsed() > PAUSE);
-        if (found.is_none() || is_old) && may_ask {
-            keys.asked = Some(Instant::now());
-            match tokio::time::timeout(PATIENCE, self.fetch()).await {
-                Ok(Ok(fetched)) => {
-                    keys.known = fetched;
-                    keys.since = Some(Instant::now());
-                }
-                Ok(Err(why)) => {
-                    tracing::error!("the keys of `{}` cannot be had: {why}", self.settings.issuer)
-                }
-                Err(_) => {
-                    tracing::error!("`{}` did not say its keys within {PATIENCE:?}", self.settings.issuer)
-                }
-            }
+        if let Some(mut fetching) = self.refresh(header) {
+            // Its end closes the channel.
+            drop(fetching.changed().await);
         }
-        let has_keys = keys.since.is_some();
-        let key = chosen(&keys.known, header).and_then(|key| DecodingKey::from_jwk(key).ok());
-        drop(keys);
-        match key {
+        let keys = self.keys.lock();
+        match chosen(&keys.known, header).and_then(|key| DecodingKey::from_jwk(key).ok()) {
             Some(key) => Ok(key),
-            None if has_keys => {
+            None if keys.since.is_some() => {
                 Err(Rejected::Invalid("the token is signed with a key that its issuer does not have"))
             }
             None => Err(Rejected::Unreachable),
         }
     }
 
+    /// Has the keys fetched where they are old or lack one; returns the fetch if it is worth waiting for.
+    fn refresh(&self, header: &Header) -> Option<watch::Receiver<()>> {
+        let mut keys = self.keys.lock();
+        let is_past = |moment: Option<Instant>, limit| moment.is_none_or(|moment| moment.elapsed() > limit);
+        let is_missing = chosen(&keys.known, header).is_none();
+        let is_old = is_past(keys.since, FRESH);
+        // A fetch that was lost with its task has closed its channel, too.
+        let is_fetching = keys.fetching.as_ref().is_some_and(|fetching| fetching.has_changed().is_ok());
+        if (is_missing || is_old) && !is_fetching && is_past(keys.asked, PAUSE) {
+            keys.fetching = Some(self.fetch_apart());
+        }
+        // Old keys are used while their issuer is in trouble, but not before it was asked.
+        let is_awaited = is_missing || is_old && is_past(keys.asked, FRESH);
+        keys.fetching.clone().filter(|_| is_awaited)
+    }
+
+    /// Fetches the keys for everybody who needs them, whoever asked first.
+    fn fetch_apart(&self) -> watch::Receiver<()> {
+        let (ended, fetching) = watch::channel(());
+        let (keys, source) = (Arc::clone(&self.keys), Arc::clone(&self.source));
+        let mut fetches = self.fetches.lock();
+        while fetches.try_join_next().is_some() {}
+        fetches.spawn(async move {
+            let fetched = tokio::time::timeout(PATIENCE, source.fetch()).await;
+            let issuer = &source.issuer;
+            let mut keys = keys.lock();
+            keys.asked = Some(Instant::now());
+            match fetched {
+                Ok(Ok(fetched)) => {
+                    keys.known = fetched;
+                    keys.since = keys.asked;
+                }
+                Ok(Err(why)) => tracing::error!("the keys of `{issuer}` cannot be had: {why}"),
+                Err(_) => tracing::error!("`{issuer}` did not say its keys within {PATIENCE:?}"),
+            }
+            drop((keys, ended));
+        });
+        fetching
+    }
+}
+
+impl KeySource {
     async fn fetch(&self) -> Result<Arc<[Jwk]>, String> {
-        let place = match &self.settings.jwks {
+        let place = match &self.jwks {
             Some(place) => place.clone(),
             None => self.discover().await?,
         };
@@ -234,7 +274,7 @@ impl Issuer {
 
     /// Finds where the keys are by what the issuer says about itself.
     async fn discover(&self) -> Result<Url, String> {
-        let issuer = &self.settings.issuer;
+        let issuer = &self.issuer;
         let base = Url::parse(issuer).map_err(|err| err.to_string())?;
         let path = base.path().trim_end_matches('/').to_owned();
         let at = |path: &str| {

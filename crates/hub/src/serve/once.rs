@@ -1,11 +1,12 @@
 //! Calls that a client may repeat without a second effect: the same call with the same key gives the first answer.
 //!
-//! Only what reached a server counts. A call that was refused before may be made again under its key.
+//! Only what reached a server counts. A call that was refused before may be made again under its key. One that asks
+//! something keeps its key: a repetition is asked the same, and the request that answers goes on with the call.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -13,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use super::Reception;
 use super::answer::Request;
-use crate::caller::Answer;
+use super::{Reception, View};
+use crate::caller::{ANSWERING, Answer};
 use crate::hub::{Hub, wants_input};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::seal::digest;
-use crate::store::Earlier;
+use crate::store::{Earlier, KeyedCall};
 
 /// Where a request has its key, in `_meta`.
 const KEY: &str = "toolyard/idempotencyKey";
@@ -32,9 +33,24 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// What answers are sealed for.
 const PURPOSE: &str = "once";
 
-/// The calls under way that have keys; whoever repeats one waits for it.
+/// The calls with keys that are not over.
 #[derive(Debug, Default)]
-pub(crate) struct Underways(Mutex<HashMap<String, watch::Receiver<()>>>);
+pub(crate) struct Underways {
+    /// Whoever repeats one of these waits for it.
+    running: Mutex<HashMap<String, watch::Receiver<()>>>,
+    /// Those that asked something and wait here for the answer.
+    asked: Mutex<HashMap<String, Asked>>,
+}
+
+/// A call that asked something.
+#[derive(Clone, Debug)]
+struct Asked {
+    /// Tells it apart from other calls.
+    call: String,
+    /// Whether something was sent to a server; the call has it as long as it waits.
+    reached: Weak<AtomicBool>,
+    question: Box<RawValue>,
+}
 
 /// An answer as it is kept.
 #[derive(Debug, Serialize, Deserialize)]
@@ -64,7 +80,10 @@ pub(crate) async fn answer(
 ) -> Answer {
     let reception = Arc::clone(&request.reception);
     // Clients without names are one: over stdio, each process of a client would be another.
-    let id = digest(&["once", request.caller.grant.name().unwrap_or_default(), key]);
+    let grant = Arc::clone(&request.caller.grant);
+    let client = grant.name().unwrap_or_default();
+    let id = digest(&["once", client, key]);
+    let fingerprint = fingerprint(&request);
     let ended = loop {
         match reception.underways.enter(&id) {
             Ok(ended) => break ended,
@@ -77,35 +96,66 @@ pub(crate) async fn answer(
         id: &id,
         is_taken: false,
         reached: Arc::default(),
-        answer: None,
+        outcome: None,
         _ended: ended,
     };
-    match reception.hub.store.take_key(&id, &fingerprint(&request.params)) {
-        Ok(Earlier::Nothing) => {}
-        Ok(earlier) => return repeated(&reception.hub, earlier),
-        Err(err) => {
-            // Who cannot remember cannot promise.
-            let what = format!("`{KEY}` cannot be honoured, so nothing was called: {err}");
-            return Err(ErrorObject::new(ErrorObject::INTERNAL, what));
+    let is_retry = request.params.get("requestState").is_some();
+    if let Some(asked) = reception.underways.waiting(&id) {
+        if asked.call != fingerprint {
+            return repeated(&reception.hub, Earlier::Other);
         }
+        if !is_retry {
+            return Ok(asked.question);
+        }
+        // The call that waits goes on, and it notes there what it sends.
+        place.reached = asked.reached.upgrade().unwrap_or_default();
     }
-    let caller = request.caller.watched();
-    place.reached = Arc::clone(&caller.reached);
+    let question = match taken(&reception.hub, KeyedCall { key: &id, client, call: &fingerprint }, is_retry) {
+        Ok(question) => question,
+        Err(answer) => return answer,
+    };
+    if question.is_some() {
+        place.reached.store(true, Ordering::Relaxed);
+    }
     place.is_taken = true;
-    request.caller = Arc::new(caller);
+    request.caller = Arc::new(request.caller.watched(Arc::clone(&place.reached)));
     let answer = call(request).await;
-    match &answer {
-        // The question is answered by another request, which carries on under the same key.
-        Ok(result) if wants_input(result) => place.reached = Arc::default(),
-        Ok(_) | Err(_) => place.answer = Some(kept(&reception.hub, &answer)),
-    }
+    place.outcome = Some(match (&answer, question) {
+        (Ok(result), _) if wants_input(result) => {
+            let (reached, question) = (Arc::downgrade(&place.reached), result.clone());
+            reception.underways.asks(&id, Asked { call: fingerprint, reached, question });
+            Outcome::Asked(sealed(&reception.hub, &answer, ANSWERING))
+        }
+        // An answer that was not taken leaves the question as it was.
+        (Err(error), Some(question)) if error.code == ErrorObject::INVALID_PARAMS => {
+            Outcome::Asked(Some(question))
+        }
+        (Ok(_) | Err(_), _) => Outcome::Answered(sealed(&reception.hub, &answer, KEPT)),
+    });
     answer
+}
+
+/// Takes the key of a call; returns the question that the call answers, or what a repetition is answered.
+fn taken(hub: &Hub, call: KeyedCall<'_>, is_retry: bool) -> Result<Option<String>, Answer> {
+    // Who cannot remember cannot promise.
+    let failed = |err: crate::store::Error| {
+        let what = format!("`{KEY}` cannot be honoured, so nothing was called: {err}");
+        Err(ErrorObject::new(ErrorObject::INTERNAL, what))
+    };
+    match hub.store.take_key(call).map_err(failed)? {
+        Earlier::Nothing => Ok(None),
+        Earlier::Asked(question) if is_retry => {
+            let is_ours = hub.store.resume_key(call.key).map_err(failed)?;
+            if is_ours { Ok(Some(question)) } else { Err(repeated(hub, Earlier::Underway)) }
+        }
+        earlier => Err(repeated(hub, earlier)),
+    }
 }
 
 impl Underways {
     /// Enters a call, or returns the end of the one that is under way. Dropping what it returns ends it.
     fn enter(&self, id: &str) -> Result<watch::Sender<()>, watch::Receiver<()>> {
-        match self.0.lock().entry(id.to_owned()) {
+        match self.running.lock().entry(id.to_owned()) {
             Entry::Occupied(underway) => Err(underway.get().clone()),
             Entry::Vacant(free) => {
                 let (ended, underway) = watch::channel(());
@@ -113,6 +163,19 @@ impl Underways {
                 Ok(ended)
             }
         }
+    }
+
+    /// Remembers a call that asked, as long as it waits here.
+    fn asks(&self, id: &str, call: Asked) {
+        let mut asked = self.asked.lock();
+        asked.retain(|_, it| it.reached.strong_count() > 0);
+        asked.insert(id.to_owned(), call);
+    }
+
+    /// Returns the call that asked and waits here.
+    fn waiting(&self, id: &str) -> Option<Asked> {
+        let asked = self.asked.lock();
+        asked.get(id).filter(|it| it.reached.strong_count() > 0).cloned()
     }
 }
 
@@ -124,23 +187,29 @@ struct Place<'a> {
     is_taken: bool,
     /// Whether something was sent to a server.
     reached: Arc<AtomicBool>,
-    /// The answer, once there is one; within, what of it is kept.
-    answer: Option<Option<String>>,
+    /// How it ended, if it did.
+    outcome: Option<Outcome>,
     _ended: watch::Sender<()>,
+}
+
+/// How a call ended, sealed; with nothing where that is too long to be kept.
+enum Outcome {
+    Answered(Option<String>),
+    Asked(Option<String>),
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.reception.underways.0.lock().remove(self.id);
-        if !self.is_taken {
-            return;
-        }
         let store = &self.reception.hub.store;
-        let noted = match (self.reached.load(Ordering::Relaxed), &self.answer) {
+        let noted = match (self.reached.load(Ordering::Relaxed), &self.outcome) {
+            _ if !self.is_taken => Ok(()),
             (false, _) => store.give_back(self.id),
-            (true, Some(answer)) => store.keep_answer(self.id, answer.as_deref()),
-            (true, None) => store.cut_off(self.id),
+            (true, Some(Outcome::Answered(answer))) => store.keep_answer(self.id, answer.as_deref()),
+            (true, Some(Outcome::Asked(Some(question)))) => store.keep_question(self.id, question),
+            (true, Some(Outcome::Asked(None)) | None) => store.cut_off(self.id),
         };
+        // Only now may a repetition look.
+        self.reception.underways.running.lock().remove(self.id);
         if let Err(err) = noted {
             tracing::warn!("what became of a call with `{KEY}` could not be kept: {err}");
         }
@@ -150,7 +219,14 @@ impl Drop for Place<'_> {
 /// Answers a repetition.
 fn repeated(hub: &Hub, earlier: Earlier) -> Answer {
     let error = |code: i64, message: &str| Err(ErrorObject::new(code, format!("`{KEY}`: {message}")));
+    let cut_off =
+        "the first call was cut off and may or may not have been carried out; check, then take a new key";
     match earlier {
+        Earlier::Asked(question) => match hub.seal.reopen::<Kept>(PURPOSE, &question) {
+            Some(Kept { result: Some(result), .. }) => Ok(result),
+            // Nobody answered in time.
+            Some(Kept { result: None, .. }) | None => error(ErrorObject::INTERNAL, cut_off),
+        },
         Earlier::Answered(Some(answer)) => match hub.seal.reopen::<Kept>(PURPOSE, &answer) {
             Some(Kept { result: Some(result), .. }) => Ok(result),
             Some(Kept { error: Some(error), .. }) => Err(error),
@@ -163,9 +239,10 @@ fn repeated(hub: &Hub, earlier: Earlier) -> Answer {
             ErrorObject::INTERNAL,
             "the call was made, and its answer was too long to be kept; take a new key to make it again",
         ),
-        Earlier::CutOff => error(
+        Earlier::CutOff => error(ErrorObject::INTERNAL, cut_off),
+        Earlier::Full => error(
             ErrorObject::INTERNAL,
-            "the first call was cut off and may or may not have been carried out; check, then take a new key",
+            "too many calls of this client are not over, so nothing was called; call without a key, or later",
         ),
         Earlier::Underway => {
             error(ErrorObject::INTERNAL, "the first call is still under way; ask again later")
@@ -178,18 +255,23 @@ fn repeated(hub: &Hub, earlier: Earlier) -> Answer {
 }
 
 /// Seals an answer; nothing where it is too long to be kept.
-fn kept(hub: &Hub, answer: &Answer) -> Option<String> {
+fn sealed(hub: &Hub, answer: &Answer, lifetime: Duration) -> Option<String> {
     let kept = match answer {
         Ok(result) if result.get().len() > MOST_ANSWER_BYTES => return None,
         Ok(result) => Kept { result: Some(result.clone()), error: None },
         Err(error) => Kept { result: None, error: Some(error.clone()) },
     };
-    Some(hub.seal.close(PURPOSE, &kept, KEPT))
+    Some(hub.seal.close(PURPOSE, &kept, lifetime))
 }
 
-/// Tells calls apart by everything but what accompanies them.
-fn fingerprint(params: &Fields) -> String {
-    let mut own = params.clone();
-    own.remove("_meta");
-    digest(&[raw(&own).get()])
+/// Tells calls apart by where they were made, by what their client may do there, and by everything that they say but
+/// what accompanies them and what answers a question.
+fn fingerprint(request: &Request) -> String {
+    let mut own = request.params.clone();
+    own.retain(|key| !matches!(key, "_meta" | "requestState" | "inputResponses"));
+    let place = match &request.view {
+        View::Surface { servers, profile, .. } => raw(&("surface", profile, servers)),
+        View::Transparent { server, .. } => raw(&("server", &**server)),
+    };
+    digest(&[place.get(), raw(&request.caller.grant.permissions).get(), raw(&own).get()])
 }

@@ -29,20 +29,23 @@ pub(crate) struct Session {
     watching: Arc<Watching>,
 }
 
-/// Requests that can be cancelled by their id.
+/// Requests that can be cancelled by their id. A client that uses one twice at a time cancels both.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashMap<Id, AbortHandle>>);
+pub(crate) struct InFlight(Mutex<HashMap<Id, Vec<AbortHandle>>>);
 
 impl InFlight {
     pub(crate) fn add(&self, id: Id, handle: AbortHandle) {
         let mut requests = self.0.lock();
-        requests.retain(|_, handle| !handle.is_finished());
-        requests.insert(id, handle);
+        requests.retain(|_, handles| {
+            handles.retain(|handle| !handle.is_finished());
+            !handles.is_empty()
+        });
+        requests.entry(id).or_default().push(handle);
     }
 
     /// Cancels all of them.
     fn cancel_all(&self) {
-        for (_, handle) in self.0.lock().drain() {
+        for handle in self.0.lock().drain().flat_map(|(_, handles)| handles) {
             handle.abort();
         }
     }
@@ -51,8 +54,8 @@ impl InFlight {
     pub(crate) fn cancel(&self, params: Option<&RawValue>) {
         let named =
             Fields::parse(params).ok().and_then(|fields| Id::from_json(fields.get("requestId")?.get()));
-        let handle = named.and_then(|id| self.0.lock().remove(&id));
-        if let Some(handle) = handle {
+        let handles = named.and_then(|id| self.0.lock().remove(&id));
+        for handle in handles.into_iter().flatten() {
             handle.abort();
         }
     }
@@ -190,4 +193,26 @@ impl Session {
 /// The answer when there are more requests than we take at once.
 pub(crate) fn busy() -> ErrorObject {
     ErrorObject::new(ErrorObject::INTERNAL, "the hub has too many requests in flight; try again in a moment")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::raw;
+
+    #[tokio::test]
+    async fn t27_requests_that_share_an_id_all_end_when_they_are_cancelled() {
+        let (ended, cancelled) = (InFlight::default(), InFlight::default());
+        for in_flight in [&ended, &cancelled] {
+            let running = [(); 2].map(|()| tokio::spawn(std::future::pending::<()>()));
+            for request in &running {
+                in_flight.add(Id::from_json("7").unwrap(), request.abort_handle());
+            }
+            ended.cancel_all();
+            cancelled.cancel(Some(&raw(&serde_json::json!({"requestId": 7}))));
+            for request in running {
+                assert!(request.await.unwrap_err().is_cancelled());
+            }
+        }
+    }
 }

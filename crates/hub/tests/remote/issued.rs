@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,8 +10,10 @@ use reqwest::Client;
 use ring::hmac;
 use serde_json::{Value, json};
 use testkit::servers;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, watch};
 
 use crate::Yard;
 
@@ -134,6 +136,41 @@ impl House {
 
     async fn list(&self, yard: &Yard, token: Option<&str>) -> Met {
         self.send(yard, "/mcp", token, modern("tools/list", json!({}))).await
+    }
+}
+
+/// Keys that come when the test lets them.
+struct SlowKeys {
+    url: String,
+    /// Whether answers go out.
+    open: watch::Sender<bool>,
+    /// Hears of every request.
+    asked: mpsc::UnboundedReceiver<()>,
+}
+
+impl SlowKeys {
+    async fn of(house: &House) -> Self {
+        let keys = house.client.get(format!("{}/keys", house.control)).send().await.unwrap();
+        let keys = keys.text().await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        let (open, opened) = watch::channel(false);
+        let (asking, asked) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (mut opened, asking, keys) = (opened.clone(), asking.clone(), keys.clone());
+                tokio::spawn(async move {
+                    let mut request = [0; 4096];
+                    let _ = stream.read(&mut request).await;
+                    let _ = asking.send(());
+                    let _ = opened.wait_for(|open| *open).await;
+                    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+                    let answer = format!("{head}content-length: {}\r\n\r\n{keys}", keys.len());
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                });
+            }
+        });
+        Self { url, open, asked }
     }
 }
 
@@ -319,4 +356,67 @@ async fn t27_an_issuer_that_cannot_be_reached_lets_nobody_in() {
     let good = house.sign(header(), house.claims(), "known").await;
     let met = house.list(&yard, Some(&good)).await;
     assert_eq!(met.status, 503, "{met:?}");
+}
+
+#[tokio::test]
+async fn t27_whoever_hangs_up_while_keys_are_fetched_keeps_nobody_out() {
+    let Some(house) = House::build().await else { return };
+    let mut keys = SlowKeys::of(&house).await;
+    let yard = house.hub(json!({"jwks": keys.url})).await;
+    let good = house.sign(header(), house.claims(), "known").await;
+    let mut made_up = header();
+    made_up["kid"] = json!("made-up");
+    let made_up = house.sign(made_up, house.claims(), "foreign").await;
+    tokio::select! {
+        met = house.list(&yard, Some(&made_up)) => panic!("answered without keys: {met:?}"),
+        asked = keys.asked.recv() => asked.unwrap(),
+    }
+    keys.open.send_replace(true);
+    let met = house.list(&yard, Some(&good)).await;
+    assert_eq!(met.status, 200, "{met:?}");
+}
+
+#[tokio::test]
+async fn t27_a_known_key_waits_for_no_fetch() {
+    let Some(house) = House::build().await else { return };
+    let mut keys = SlowKeys::of(&house).await;
+    let yard = house.hub(json!({"jwks": keys.url})).await;
+    let good = house.sign(header(), house.claims(), "known").await;
+    let mut made_up = header();
+    made_up["kid"] = json!("made-up");
+    let made_up = house.sign(made_up, house.claims(), "foreign").await;
+    keys.open.send_replace(true);
+    assert_eq!(house.list(&yard, Some(&good)).await.status, 200);
+    keys.asked.recv().await.unwrap();
+    keys.open.send_replace(false);
+    // The pause between two fetches goes by.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    let mut waiting = Box::pin(house.list(&yard, Some(&made_up)));
+    tokio::select! {
+        met = &mut waiting => panic!("answered without keys: {met:?}"),
+        asked = keys.asked.recv() => asked.unwrap(),
+    }
+    tokio::select! {
+        biased;
+        met = &mut waiting => panic!("the fetch ended first: {met:?}"),
+        met = house.list(&yard, Some(&good)) => assert_eq!(met.status, 200, "{met:?}"),
+    }
+    keys.open.send_replace(true);
+    assert_eq!(waiting.await.status, 401);
+}
+
+#[tokio::test]
+async fn t27_the_end_of_a_token_may_have_a_fraction() {
+    let Some(house) = House::build().await else { return };
+    let yard = house.hub(json!({})).await;
+    let mut claims = house.claims();
+    let end = claims["exp"].as_f64().unwrap();
+    claims["exp"] = json!(end + 0.5);
+    let token = house.sign(header(), claims.clone(), "known").await;
+    assert_eq!(house.list(&yard, Some(&token)).await.status, 200);
+    claims["exp"] = json!(end - 1000.5);
+    let token = house.sign(header(), claims, "known").await;
+    assert_eq!(house.list(&yard, Some(&token)).await.status, 401);
 }

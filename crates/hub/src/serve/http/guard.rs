@@ -130,13 +130,14 @@ impl Guard {
         if hosts.is_empty() {
             return Err(Refused::new(StatusCode::BAD_REQUEST, "the Host header is missing"));
         }
-        if !hosts.into_iter().all(|host| self.is_allowed_host(host)) {
+        if !hosts.iter().all(|host| self.is_allowed_host(host)) {
             return Err(Refused::new(
                 StatusCode::FORBIDDEN,
                 "this Host is not served here; `serve.allowedHosts` names others",
             ));
         }
-        if only(headers, &header::ORIGIN)?.is_some_and(|origin| !self.is_allowed_origin(origin)) {
+        let is_allowed = |origin: &str| self.is_allowed_origin(origin) || is_own_origin(origin, &hosts);
+        if only(headers, &header::ORIGIN)?.is_some_and(|origin| !is_allowed(origin)) {
             return Err(Refused::new(
                 StatusCode::FORBIDDEN,
                 "this Origin may not call the hub; `serve.allowedHosts` names others",
@@ -239,6 +240,12 @@ impl Guard {
         matches!(scheme, "http" | "https")
             && (is_loopback(&name) || self.allowed.iter().any(|allowed| *allowed == text || *allowed == host))
     }
+}
+
+/// Whether an origin is that of the pages that a request goes to, whose host may be any address of this machine.
+fn is_own_origin(origin: &str, hosts: &[&str]) -> bool {
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    authority.is_some_and(|authority| hosts.iter().all(|host| host.eq_ignore_ascii_case(authority)))
 }
 
 /// Whether a path is that of the metadata by which clients find out where tokens come from.

@@ -204,3 +204,18 @@ fn t27_only_who_may_administer_the_hub_sees_more_than_the_endpoint() {
     assert_eq!(sees(&admin), [true; 7]);
     assert!(is_open_to("/metrics", &Grant::owner()));
 }
+
+#[test]
+fn t27_the_page_of_a_hub_at_a_network_address_may_call_it_and_no_other_page() {
+    let door = door("0.0.0.0:8808", Some("secret"));
+    let met = |origin: &str| {
+        door.met(&[("host", "192.0.2.7:8808"), ("origin", origin), ("authorization", "Bearer secret")])
+    };
+    assert_eq!(met("http://192.0.2.7:8808"), Ok(None));
+    for foreign in ["http://192.0.2.7:9999", "http://192.0.2.8:8808", "ftp://192.0.2.7:8808", "null"] {
+        assert_eq!(met(foreign), Err(403), "{foreign}");
+    }
+    let named =
+        [("host", "evil.example"), ("origin", "http://evil.example"), ("authorization", "Bearer secret")];
+    assert_eq!(door.met(&named), Err(403), "a name that is not served here");
+}
