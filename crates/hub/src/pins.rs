@@ -303,6 +303,12 @@ impl Pins {
         Some(Notice { what: Noticed::Moved, tools: Vec::new() })
     }
 
+    /// Whether a tool of a server was approved whose name is meant.
+    pub(crate) fn has_approved(&self, server: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        let known = self.known.lock();
+        known.approved.get(server).is_some_and(|it| it.keys().any(|name| is_meant(name)))
+    }
+
     /// Returns the tools of a sighting that wait for a person.
     pub(crate) fn withheld(&self, server: &Arc<str>, sighting: &Sighting) -> Vec<WithheldTool> {
         let known = self.known.lock();
@@ -450,6 +456,16 @@ impl Pins {
 }
 
 impl Sighting {
+    /// Returns the names of its tools.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|seen| seen.name.as_str())
+    }
+
+    /// Returns the places of its tools in what was looked at.
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+        self.tools.iter().flat_map(|seen| seen.at.iter().copied())
+    }
+
     /// Reads tools; those whose very text was approved need no second look.
     fn of<'t>(tools: impl Iterator<Item = &'t Box<RawValue>>, approved: Option<&ApprovedTools>) -> Self {
         let mut names: Vec<(String, Vec<(usize, &str)>)> = Vec::new();

@@ -250,12 +250,16 @@ impl Hub {
     ) -> Result<Box<RawValue>, Stop> {
         let id = tool.id.as_str();
         let known = snapshot.facts(tool).and_then(|facts| facts.note?.rate_limit);
+        let template = self.template_of(tool);
+        // Whoever is beyond their own limit uses up nothing of what all share. The steps of a workflow count themselves.
+        if template.is_none() {
+            self.quotas.count(&caller.grant, Instant::now()).map_err(Stop::Held)?;
+        }
         self.gate.count(id, self.policy().limit(id, known), Instant::now()).map_err(Stop::Held)?;
-        if let Some(template) = self.template_of(tool) {
+        if let Some(template) = template {
             let called = self.call_template(&template, &params, caller).await;
             return called.map_err(|error| Stop::Failed(Failure::Refused(error)));
         }
-        self.quotas.count(&caller.grant, Instant::now()).map_err(Stop::Held)?;
         let upstream = self
             .upstream(&tool.server)
             .ok_or_else(|| Stop::Failed(Failure::Refused(self.unknown_tool(snapshot, id))))?;
@@ -341,16 +345,16 @@ impl Hub {
                 Some(Refusal::Forbidden { tool: id.as_str().to_owned(), rule })
             }
             (None, _) => {
-                let withheld = snapshot.withheld(id.as_str()).map(|it| Refusal::Withheld(it.sentence()));
-                withheld.or_else(|| {
+                self.unapproved(server, &name, &snapshot).map(Refusal::Withheld).or_else(|| {
                     let why = self.quarantined(&snapshot, tool?)?;
                     Some(Refusal::Quarantined { tool: id.as_str().to_owned(), why })
                 })
             }
         };
         let now = Instant::now();
+        // Whoever is beyond their own limit uses up nothing of what all share.
         let count =
-            || self.gate.count(counted, limit, now).and_then(|()| self.quotas.count(&caller.grant, now));
+            || self.quotas.count(&caller.grant, now).and_then(|()| self.gate.count(counted, limit, now));
         let refusal = match forbidden {
             Some(refusal) => Some((refusal, Fate::Denied)),
             None => count().err().map(|it| (it, Fate::HeldBack)),

@@ -80,7 +80,12 @@ where
         }
         let (router, closing, secured) = (router.clone(), closing.clone(), handshake(stream));
         serving.spawn(async move {
-            match tokio::time::timeout(HANDSHAKE, secured).await {
+            // One that has to make room does so before it has shaken hands, too.
+            let secured = tokio::select! {
+                secured = tokio::time::timeout(HANDSHAKE, secured) => secured,
+                () = admission.0.displaced() => return,
+            };
+            match secured {
                 Ok(Ok(stream)) => serve(stream, router, admission, closing).await,
                 Ok(Err(err)) => tracing::debug!("a handshake failed: {err}"),
                 Err(_) => tracing::debug!("a handshake took longer than {HANDSHAKE:?}"),
