@@ -22,7 +22,7 @@ use crate::live::Snapshot;
 use crate::policy::{ClientTurn, Ended, Refusal, Ruling};
 use crate::routing::Outcome;
 use crate::skills;
-use crate::upstream::{Failure, Repeat, Upstream};
+use crate::upstream::{Failure, Repeat, Sent, Upstream};
 
 /// Rounds of questions within one call.
 const ROUNDS: usize = 16;
@@ -288,10 +288,7 @@ impl Hub {
             Err(failure) => Err(failure),
         };
         self.end_span(span, failure_of(&outcome));
-        passage.settle(match &outcome {
-            Err(failure) if is_absence(failure) => Ended::Failed,
-            Ok(_) | Err(_) => Ended::Answered,
-        });
+        passage.settle(outcome.as_ref().err().map_or(Ended::Answered, ended));
         if self.config().routing.performance.enable_metrics {
             let how = match &outcome {
                 Ok(result) if !is_error(result) => Outcome::Answered,
@@ -551,15 +548,17 @@ fn has_confirm(tool: &Tool) -> bool {
     tool.parameters.iter().any(|parameter| parameter.name == CONFIRM)
 }
 
-/// Whether a failure says that the server is not there. What it answers, however wrong, is a sign of life.
-fn is_absence(failure: &Failure) -> bool {
+/// Says what a failure tells of the server. What it answers, however wrong, is a sign of life.
+fn ended(failure: &Failure) -> Ended {
     match failure {
-        Failure::NotStarted { .. } | Failure::Closed { .. } | Failure::Late { .. } => true,
-        Failure::Http { status, .. } => *status >= 500,
-        Failure::Refused(_)
+        Failure::NotStarted { .. } | Failure::Closed { sent: Sent::No, .. } => Ended::Absent,
+        Failure::Closed { sent: Sent::Perhaps, .. } | Failure::Late { .. } => Ended::Failed,
+        Failure::Http { status, .. } if *status >= 500 => Ended::Failed,
+        Failure::Http { .. }
+        | Failure::Refused(_)
         | Failure::Excess { .. }
         | Failure::Senseless { .. }
-        | Failure::LoginNeeded(_) => false,
+        | Failure::LoginNeeded(_) => Ended::Answered,
     }
 }
 
