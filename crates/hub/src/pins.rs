@@ -21,6 +21,7 @@ use toolyard_core::tool::{ToolId, clean};
 use crate::config::{Policy, Server, Transport, Trust};
 use crate::jsonrpc::Fields;
 use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
+use crate::live::FirstSeen;
 use crate::upstream::Listing;
 
 pub use difference::{Alteration, WordChange, WordRun, difference, remarks};
@@ -365,11 +366,15 @@ impl Pins {
         Some(Moved { what, since: origin.since })
     }
 
-    /// Returns on which day each server was first seen, in days since 1970. Servers that are set up together differ by
-    /// minutes, which says nothing.
-    pub(crate) fn first_seen(&self) -> HashMap<Arc<str>, u64> {
+    /// Returns on which day each tool of each server was first seen, in days since 1970. Servers that are set up together
+    /// differ by minutes, which says nothing.
+    pub(crate) fn first_seen(&self) -> FirstSeen {
         let days = |seconds: i64| u64::try_from(seconds / DAY_SECONDS).unwrap_or_default();
-        self.store.first_seen().into_iter().map(|(server, since)| (server.into(), days(since))).collect()
+        let mut seen = FirstSeen::new();
+        for (server, tool, since) in self.store.first_seen() {
+            seen.entry(server.into()).or_default().insert(tool, days(since));
+        }
+        seen
     }
 
     /// Reads again what is approved when another hub changed it; `true` when it is not the same.
