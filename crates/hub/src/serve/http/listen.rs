@@ -252,3 +252,27 @@ impl HttpBody for Owed {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+
+    #[tokio::test]
+    async fn m2_a_connection_that_never_shakes_hands_makes_room_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_open, closing) = watch::channel(false);
+        let hanging = |stream: TcpStream| async move {
+            let () = std::future::pending().await;
+            Ok(stream)
+        };
+        let serving = tokio::spawn(listen(listener, Router::new(), Connections::new(1), closing, hanging));
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let _second = TcpStream::connect(address).await.unwrap();
+        // Sooner than by the time that every handshake has.
+        let gone = tokio::time::timeout(HANDSHAKE / 2, first.read(&mut [0])).await;
+        assert!(matches!(gone, Ok(Ok(0) | Err(_))), "{gone:?}");
+        serving.abort();
+    }
+}
