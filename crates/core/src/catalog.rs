@@ -159,6 +159,12 @@ impl Catalog {
         self.servers.iter().map(|listed| (&listed.server, listed.tools.len()))
     }
 
+    /// Returns how many servers were given before one.
+    pub fn place(&self, server: &str) -> Option<usize> {
+        let at = self.servers.binary_search_by(|listed| (*listed.server).cmp(server)).ok()?;
+        Some(self.servers[at].place)
+    }
+
     /// Returns the positions of all tools in the order in which those that fit equally well are preferred: by
     /// their own names, and those of one name as their servers were given.
     pub fn preferred(&self) -> Vec<usize> {

@@ -30,8 +30,7 @@ pub struct Snapshot {
     pub aliases: Arc<Aliases>,
     /// Tools that are in no catalog, because they wait for a person.
     pub withheld: Vec<WithheldTool>,
-    /// On which day the hub first saw each server, in days since 1970.
-    first_seen: HashMap<Arc<str>, u64>,
+    first_seen: FirstSeen,
     /// Tells it from every other one of this process; a later one has a larger number.
     pub number: u64,
     own: Arc<[Sidecar]>,
@@ -39,6 +38,9 @@ pub struct Snapshot {
     /// What is known of the tools of a server, where that was asked before there is an index.
     facts: Mutex<HashMap<Arc<str>, Arc<[Facts]>>>,
 }
+
+/// On which day the hub first saw each tool of each server, in days since 1970.
+pub(crate) type FirstSeen = HashMap<Arc<str>, HashMap<String, u64>>;
 
 impl Snapshot {
     /// Makes the snapshot of what servers said, with their limits, in the order of the settings, and what a person
@@ -95,14 +97,16 @@ impl Snapshot {
         Self { aliases, ..self }
     }
 
-    /// Returns it with the days on which the hub first saw its servers.
-    pub(crate) fn with_first_seen(self, first_seen: HashMap<Arc<str>, u64>) -> Self {
+    /// Returns it with the days on which the hub first saw its tools.
+    pub(crate) fn with_first_seen(self, first_seen: FirstSeen) -> Self {
         Self { first_seen, ..self }
     }
 
-    /// Returns the day on which the hub first saw a server; 0 for one that is part of the program.
-    pub(crate) fn first_seen(&self, server: &str) -> u64 {
-        self.first_seen.get(server).copied().unwrap_or_default()
+    /// Returns the day on which the hub first saw a tool; 0 for one that is part of the program. However old its server
+    /// is, a tool that was not there before is a newcomer.
+    pub(crate) fn first_seen(&self, tool: &Tool) -> u64 {
+        let of_server = self.first_seen.get(&tool.server);
+        of_server.map_or(0, |tools| tools.get(&tool.name).copied().unwrap_or(u64::MAX))
     }
 
     /// Returns the tool that clients would call `id`, if it waited for nobody.

@@ -20,6 +20,7 @@ use toolyard_core::tool::{ToolId, clean};
 
 use crate::config::{Policy, Server, Transport, Trust};
 use crate::jsonrpc::Fields;
+use crate::live::FirstSeen;
 use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
 use crate::upstream::Listing;
 
@@ -303,6 +304,12 @@ impl Pins {
         Some(Notice { what: Noticed::Moved, tools: Vec::new() })
     }
 
+    /// Whether a tool of a server was approved whose name is meant.
+    pub(crate) fn has_approved(&self, server: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        let known = self.known.lock();
+        known.approved.get(server).is_some_and(|it| it.keys().any(|name| is_meant(name)))
+    }
+
     /// Returns the tools of a sighting that wait for a person.
     pub(crate) fn withheld(&self, server: &Arc<str>, sighting: &Sighting) -> Vec<WithheldTool> {
         let known = self.known.lock();
@@ -359,11 +366,15 @@ impl Pins {
         Some(Moved { what, since: origin.since })
     }
 
-    /// Returns on which day each server was first seen, in days since 1970. Servers that are set up together differ by
-    /// minutes, which says nothing.
-    pub(crate) fn first_seen(&self) -> HashMap<Arc<str>, u64> {
+    /// Returns on which day each tool of each server was first seen, in days since 1970. Servers that are set up together
+    /// differ by minutes, which says nothing.
+    pub(crate) fn first_seen(&self) -> FirstSeen {
         let days = |seconds: i64| u64::try_from(seconds / DAY_SECONDS).unwrap_or_default();
-        self.store.first_seen().into_iter().map(|(server, since)| (server.into(), days(since))).collect()
+        let mut seen = FirstSeen::new();
+        for (server, tool, since) in self.store.first_seen() {
+            seen.entry(server.into()).or_default().insert(tool, days(since));
+        }
+        seen
     }
 
     /// Reads again what is approved when another hub changed it; `true` when it is not the same.
@@ -450,6 +461,16 @@ impl Pins {
 }
 
 impl Sighting {
+    /// Returns the names of its tools.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|seen| seen.name.as_str())
+    }
+
+    /// Returns the places of its tools in what was looked at.
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+        self.tools.iter().flat_map(|seen| seen.at.iter().copied())
+    }
+
     /// Reads tools; those whose very text was approved need no second look.
     fn of<'t>(tools: impl Iterator<Item = &'t Box<RawValue>>, approved: Option<&ApprovedTools>) -> Self {
         let mut names: Vec<(String, Vec<(usize, &str)>)> = Vec::new();

@@ -22,6 +22,7 @@ pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod toolset; //     the few tools that a conversation needs
 pub(crate) mod offers; //      resources, prompts, completions
 pub(crate) mod transparent; // one server, passed through
+pub(crate) mod tasks; //       whose the tasks of such a server are
 pub(crate) mod park; //        calls that wait for their client to come back
 pub(crate) mod route; //       from plain words to the right tool
 pub(crate) mod subscribe; //   what clients want to hear about
@@ -41,6 +42,7 @@ pub struct Reception {
     remainders: remainder::Remainders,
     toolsets: toolset::Toolsets,
     underways: once::Underways,
+    tasks: tasks::Tasks,
     watched: Mutex<HashMap<subscribe::Watched, subscribe::Watch>>,
 }
 
@@ -54,6 +56,7 @@ impl Reception {
             remainders: remainder::Remainders::default(),
             toolsets: toolset::Toolsets::default(),
             underways: once::Underways::default(),
+            tasks: tasks::Tasks::default(),
             watched: Mutex::default(),
         })
     }

@@ -463,3 +463,41 @@ async fn m4_a_workflow_that_waits_for_a_yes_runs_on_the_tools_that_it_was_asked_
     assert!(resumed.contains("changed since this run was begun"), "{resumed}");
     assert_eq!(turncoat.calls(), 0);
 }
+
+#[tokio::test]
+async fn t27_a_withheld_tool_is_withheld_in_every_spelling() {
+    let (yard, turncoat) = vault(json!({}));
+    let yard = yard.learnt().await;
+    let served = yard.http(&[]);
+    let all = served.session("all", json!({})).await;
+    listed(&all, "fs__read_note").await;
+    turn(&all, &turncoat, &[altered(reading()), deleting()], "fs__read_note").await;
+    let through = served.session("through", json!({})).await;
+    for spelling in ["READ_NOTE", "Read_Note"] {
+        let (_, message, _) = refusal(through.call(spelling, json!({"path": "a"})).await);
+        assert!(message.contains("is withheld"), "{spelling}: {message}");
+    }
+    assert_eq!(turncoat.calls(), 0);
+}
+
+#[tokio::test]
+async fn t27_tools_beyond_the_limit_are_neither_passed_on_nor_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let turncoat = Turncoat::new(folder.path(), &[reading(), deleting()]);
+    let mut server = turncoat.config();
+    server["limits"] = json!({"tools": 1});
+    let yard = Yard::new(json!({
+        "mcpServers": {"fs": server}, "serve": {"profiles": {"through": {"transparent": "fs"}}},
+    }));
+    let yard = yard.keep(folder).learnt().await;
+    let served = yard.http(&[]);
+    let through = served.session("through", json!({})).await;
+    let names: Vec<String> = through.tools().await.unwrap().iter().map(|it| named(it).to_owned()).collect();
+    assert_eq!(names, ["read_note"]);
+    for name in ["delete_note", "tick", "never_listed"] {
+        let (_, message, _) = refusal(through.call(name, json!({"path": "a"})).await);
+        assert_eq!(message, format!("server `fs` has no tool `{name}` that was approved"));
+    }
+    assert_eq!(turncoat.calls(), 0);
+    assert_eq!(through.text("read_note", json!({"path": "a"})).await, "done");
+}

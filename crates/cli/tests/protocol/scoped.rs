@@ -268,6 +268,32 @@ async fn t27_calls_are_counted_for_each_client_alone() {
 }
 
 #[tokio::test]
+async fn t27_a_client_beyond_its_own_rate_uses_up_nothing_of_what_all_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let desk = [tool("read_note", "Reads a note", &["path"])];
+    let yard = Yard::new(json!({
+        "mcpServers": {"desk": server(folder.path(), "desk", &desk)},
+        "policy": {"rateLimits": {"desk__read_note": 4}},
+        "serve": {"surface": "all", "profiles": {"as-it-is": {"transparent": "desk"}}},
+    }));
+    let yard = yard.keep(folder).learnt().await;
+    let (ana, ben) = (register(&yard, "ana", &["--rate", "1"]), register(&yard, "ben", &[]));
+    let served = yard.http(&[]);
+    let read = async |token: &str, profile: &str, name: &str| {
+        said(session(&served, profile, token).await.call(name, json!({"path": "a"})).await)
+    };
+    assert!(read(&ana, "", "desk__read_note").await.contains("from desk"));
+    for _ in 0..3 {
+        for (profile, name) in [("", "desk__read_note"), ("as-it-is", "read_note")] {
+            assert!(read(&ana, profile, name).await.contains("client `ana` made 1 calls"));
+        }
+    }
+    for (profile, name) in [("", "desk__read_note"), ("as-it-is", "read_note")] {
+        assert!(read(&ben, profile, name).await.contains("from desk"));
+    }
+}
+
+#[tokio::test]
 async fn t27_everything_of_a_revoked_client_ends_while_the_hub_runs() {
     let (yard, _) = office().await;
     let (ana, ben) = (register(&yard, "ana", &[]), register(&yard, "ben", &[]));

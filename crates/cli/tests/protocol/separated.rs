@@ -6,6 +6,7 @@ use testkit::client::Client;
 use crate::eras::{only_question, retry};
 use crate::raw::{self, Line, ask, post};
 use crate::scoped::{modern, register, session};
+use crate::scripted::{GREETING, program};
 use crate::shelf::{calls, route, server, tool, whole};
 use crate::yard::{SESSION, Served, Yard, good, refusal, text};
 
@@ -263,4 +264,59 @@ async fn t27_what_was_decided_called_and_run_is_shown_to_the_owner_alone() {
             assert_eq!(status == 403, !is_owner, "{} {path}: {status}", principal.name);
         }
     }
+}
+
+/// Gives a server whose calls begin tasks, which it lists to everybody.
+fn tasked(folder: &std::path::Path) -> Value {
+    let script = format!(
+        r#"number=0; all=
+while IFS= read -r line; do
+id=${{line#*'"id":'}}
+id=${{id%%,*}}
+say() {{ printf '{{"jsonrpc":"2.0","id":%s,%s}}\n' "$id" "$1"; }}
+case "$line" in
+*'"method":"initialize"'*) say '{GREETING}' ;;
+*'"method":"tools/list"'*) say '"result":{{"tools":[{{"name":"dig","description":"Digs","inputSchema":{{"type":"object"}}}}]}}' ;;
+*'"method":"tools/call"'*) number=$((number + 1)); task="{{\"taskId\":\"task-$number\",\"status\":\"working\"}}"
+all="$all${{all:+,}}$task"; say "\"result\":{{\"task\":$task}}" ;;
+*'"method":"tasks/list"'*) say "\"result\":{{\"tasks\":[$all]}}" ;;
+*'"method":"tasks/'*) say '"result":{{"content":[{{"type":"text","text":"gold"}}]}}' ;;
+*'"id":'*) say '"error":{{"code":-32601,"message":"no"}}' ;;
+esac
+done"#
+    );
+    program(folder, &script)
+}
+
+#[tokio::test]
+async fn t27_tasks_of_a_server_that_is_passed_through_belong_to_who_began_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let yard = Yard::new(json!({
+        "mcpServers": {"mine": tasked(folder.path())},
+        "serve": {"profiles": {"through": {"transparent": "mine"}}},
+    }));
+    let yard = yard.keep(folder).learnt().await;
+    let (ana, ben) = (register(&yard, "ana", &[]), register(&yard, "ben", &[]));
+    let served = yard.http(&[]);
+    let (hers, his) = (session(&served, "through", &ana).await, session(&served, "through", &ben).await);
+    let begin = async |client: &Client| {
+        let params = json!({"name": "dig", "arguments": {}, "task": {"ttl": 60_000}});
+        let begun = client.request("tools/call", params).await.unwrap();
+        begun["task"]["taskId"].as_str().unwrap().to_owned()
+    };
+    let (one, other) = (begin(&hers).await, begin(&his).await);
+    assert_ne!(one, other);
+    for (client, own, foreign) in [(&hers, &one, &other), (&his, &other, &one)] {
+        let listed = client.request("tasks/list", json!({})).await.unwrap();
+        let ids: Vec<&str> =
+            listed["tasks"].as_array().unwrap().iter().map(|it| it["taskId"].as_str().unwrap()).collect();
+        assert_eq!(ids, [own]);
+        for method in ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"] {
+            let (_, message, _) = refusal(client.request(method, json!({"taskId": foreign})).await);
+            assert_eq!(message, format!("this client has no task `{foreign}`"), "{method}");
+        }
+        assert!(client.request("tasks/result", json!({"taskId": own})).await.is_ok());
+    }
+    let again = session(&served, "through", &ana).await;
+    assert!(again.request("tasks/get", json!({"taskId": one})).await.is_ok(), "in another session, too");
 }

@@ -55,17 +55,14 @@ fn is_imitation(scope: Scope, this: &Candidate, other: &Candidate) -> bool {
     }
     let since = |tool: &Tool| (scope.availability)(tool).since;
     let (index, pair) = (scope.index, (this.position, other.position));
-    match since(own).cmp(&since(original)) {
-        std::cmp::Ordering::Less => false,
-        // Whoever comes later has copied, with more words or with fewer.
-        std::cmp::Ordering::Greater => {
-            holds(index, (own, pair.0), (original, pair.1)) || holds(index, (original, pair.1), (own, pair.0))
-        }
-        std::cmp::Ordering::Equal => {
-            holds(index, (own, pair.0), (original, pair.1))
-                && !holds(index, (original, pair.1), (own, pair.0))
-        }
-    }
+    // Of those that came on one day the server that the settings name first is preferred. Which of two texts holds the
+    // other says nothing: a copy can be shorter than its original.
+    let place = |tool: &Tool| scope.catalog.place(&tool.server);
+    let is_later = (since(own), place(own)) > (since(original), place(original));
+    // Whoever comes later has copied, with more words or with fewer.
+    is_later
+        && (holds(index, (own, pair.0), (original, pair.1))
+            || holds(index, (original, pair.1), (own, pair.0)))
 }
 
 /// Whether something besides its texts speaks for a candidate's server.

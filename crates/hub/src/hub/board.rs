@@ -120,16 +120,30 @@ impl Board {
         }
     }
 
-    /// Returns what was noticed of one server's tools in what passes to a client, and which of them wait.
-    pub(super) fn pass(&self, server: &Arc<str>, tools: &[Box<RawValue>]) -> Vec<WithheldTool> {
+    /// Looks at the tools of one server that pass to a client, and returns the places of those that wait for nobody;
+    /// `None` for a server whose tools are not looked at.
+    pub(super) fn pass(&self, server: &Arc<str>, tools: &[Box<RawValue>]) -> Option<HashSet<usize>> {
         let (terms, rules) = {
             let written = self.written.lock();
             (written.terms.get(server).cloned(), written.audit.clone())
         };
-        let Some(terms) = terms else { return Vec::new() };
+        let terms = terms?;
         let (sighting, notices) = self.pins.see(server, tools, &terms);
         self.note(&rules, server, &notices);
-        self.pins.withheld(server, &sighting)
+        let waiting = self.pins.withheld(server, &sighting);
+        let waiting: HashSet<usize> = waiting.into_iter().flat_map(|it| it.at).collect();
+        Some(sighting.places().filter(|at| !waiting.contains(at)).collect())
+    }
+
+    /// Whether the tools of a server are looked at, and none of them has this name in any spelling.
+    pub(super) fn is_stranger(&self, server: &str, name: &str) -> bool {
+        let written = self.written.lock();
+        if !written.terms.contains_key(server) {
+            return false;
+        }
+        let is_it = |known: &str| known.to_lowercase() == name.to_lowercase();
+        let is_seen = written.sightings.get(server).is_some_and(|it| it.names().any(is_it));
+        !is_seen && !self.pins.has_approved(server, is_it)
     }
 
     /// Looks again at what waits, because something was approved.

@@ -22,7 +22,7 @@ use crate::live::Snapshot;
 use crate::policy::{ClientTurn, Ended, Refusal, Ruling};
 use crate::routing::Outcome;
 use crate::skills;
-use crate::upstream::{Failure, Repeat, Upstream};
+use crate::upstream::{Failure, Repeat, Sent, Upstream};
 
 /// Rounds of questions within one call.
 const ROUNDS: usize = 16;
@@ -250,12 +250,16 @@ impl Hub {
     ) -> Result<Box<RawValue>, Stop> {
         let id = tool.id.as_str();
         let known = snapshot.facts(tool).and_then(|facts| facts.note?.rate_limit);
+        let template = self.template_of(tool);
+        // Whoever is beyond their own limit uses up nothing of what all share. The steps of a workflow count themselves.
+        if template.is_none() {
+            self.quotas.count(&caller.grant, Instant::now()).map_err(Stop::Held)?;
+        }
         self.gate.count(id, &self.policy().limits(id, known), Instant::now()).map_err(Stop::Held)?;
-        if let Some(template) = self.template_of(tool) {
+        if let Some(template) = template {
             let called = self.call_template(&template, &params, caller).await;
             return called.map_err(|error| Stop::Failed(Failure::Refused(error)));
         }
-        self.quotas.count(&caller.grant, Instant::now()).map_err(Stop::Held)?;
         let upstream = self
             .upstream(&tool.server)
             .ok_or_else(|| Stop::Failed(Failure::Refused(self.unknown_tool(snapshot, id))))?;
@@ -284,10 +288,7 @@ impl Hub {
             Err(failure) => Err(failure),
         };
         self.end_span(span, failure_of(&outcome));
-        passage.settle(match &outcome {
-            Err(failure) if is_absence(failure) => Ended::Failed,
-            Ok(_) | Err(_) => Ended::Answered,
-        });
+        passage.settle(outcome.as_ref().err().map_or(Ended::Answered, ended));
         if self.config().routing.performance.enable_metrics {
             let how = match &outcome {
                 Ok(result) if !is_error(result) => Outcome::Answered,
@@ -340,17 +341,15 @@ impl Hub {
             (None, Some(rule)) if stance == Stance::Deny => {
                 Some(Refusal::Forbidden { tool: id.as_str().to_owned(), rule })
             }
-            (None, _) => {
-                let withheld = snapshot.withheld(id.as_str()).map(|it| Refusal::Withheld(it.sentence()));
-                withheld.or_else(|| {
-                    let why = self.quarantined(&snapshot, tool?)?;
-                    Some(Refusal::Quarantined { tool: id.as_str().to_owned(), why })
-                })
-            }
+            (None, _) => self.unapproved(server, &name, &snapshot).map(Refusal::Withheld).or_else(|| {
+                let why = self.quarantined(&snapshot, tool?)?;
+                Some(Refusal::Quarantined { tool: id.as_str().to_owned(), why })
+            }),
         };
         let now = Instant::now();
+        // Whoever is beyond their own limit uses up nothing of what all share.
         let count =
-            || self.gate.count(counted, &limits, now).and_then(|()| self.quotas.count(&caller.grant, now));
+            || self.quotas.count(&caller.grant, now).and_then(|()| self.gate.count(counted, &limits, now));
         let refusal = match forbidden {
             Some(refusal) => Some((refusal, Fate::Denied)),
             None => count().err().map(|it| (it, Fate::HeldBack)),
@@ -547,15 +546,17 @@ fn has_confirm(tool: &Tool) -> bool {
     tool.parameters.iter().any(|parameter| parameter.name == CONFIRM)
 }
 
-/// Whether a failure says that the server is not there. What it answers, however wrong, is a sign of life.
-fn is_absence(failure: &Failure) -> bool {
+/// Says what a failure tells of the server. What it answers, however wrong, is a sign of life.
+fn ended(failure: &Failure) -> Ended {
     match failure {
-        Failure::NotStarted { .. } | Failure::Closed { .. } | Failure::Late { .. } => true,
-        Failure::Http { status, .. } => *status >= 500,
-        Failure::Refused(_)
+        Failure::NotStarted { .. } | Failure::Closed { sent: Sent::No, .. } => Ended::Absent,
+        Failure::Closed { sent: Sent::Perhaps, .. } | Failure::Late { .. } => Ended::Failed,
+        Failure::Http { status, .. } if *status >= 500 => Ended::Failed,
+        Failure::Http { .. }
+        | Failure::Refused(_)
         | Failure::Excess { .. }
         | Failure::Senseless { .. }
-        | Failure::LoginNeeded(_) => false,
+        | Failure::LoginNeeded(_) => Ended::Answered,
     }
 }
 

@@ -73,7 +73,7 @@ impl Scene {
             is_up: !self.failed.contains(&tool.server),
             tier,
             recent: freshness(&key.recent, id),
-            since: snapshot.first_seen(&tool.server),
+            since: snapshot.first_seen(tool),
         }
     }
 

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
-use toolyard_core::tool::Tool;
+use toolyard_core::tool::{Tool, clean};
 
 use super::Hub;
 use super::board::Board;
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::pins::{Alteration, Moved, Notice, Noticed, Pin, WithheldTool, difference, name_of, shown};
+use crate::pins::{Alteration, Moved, Notice, Noticed, Pin, WithheldTool, difference, shown};
 use crate::policy::Refusal;
 use crate::seal::digest;
 use crate::store::{self, Approval};
@@ -111,17 +111,35 @@ impl Hub {
         (!is_same).then(|| Refusal::Changed { tool: tool.id.as_str().to_owned() })
     }
 
-    /// Takes the tools out of a page of `tools/list` that wait for a person. Whatever else it holds stays as it is.
+    /// Says why a call does not pass to a server as it is: its tool waits for a person, or is none that was ever looked
+    /// at. A server may not care for the case of letters, so all spellings of a withheld tool are withheld.
+    pub(super) fn unapproved(&self, server: &str, name: &str, snapshot: &Snapshot) -> Option<String> {
+        let is_exact = snapshot.catalog.find(server, name).is_some();
+        let is_it = |it: &&WithheldTool| {
+            *it.server == *server
+                && (it.name == name || !is_exact && it.name.to_lowercase() == name.to_lowercase())
+        };
+        if let Some(withheld) = snapshot.withheld.iter().find(is_it) {
+            return Some(withheld.sentence());
+        }
+        if is_exact || !self.board.is_stranger(server, name) {
+            return None;
+        }
+        let shown: String = clean(name).chars().take(100).collect();
+        Some(format!("server `{server}` has no tool `{shown}` that was approved"))
+    }
+
+    /// Takes the tools out of a page of `tools/list` that wait for a person, and those that are beyond the limit, which
+    /// nobody looked at. Whatever else it holds stays as it is.
     pub(crate) fn passable(&self, server: &Arc<str>, result: Box<RawValue>) -> Box<RawValue> {
         let Ok(mut fields) = Fields::parse(Some(&result)) else { return result };
         let Some(tools) = fields.read::<Vec<Box<RawValue>>>("tools") else { return result };
-        let withheld = self.board.pass(server, &tools);
-        if withheld.is_empty() {
+        let Some(approved) = self.board.pass(server, &tools) else { return result };
+        if approved.len() == tools.len() {
             return result;
         }
-        let waits =
-            |tool: &RawValue| name_of(tool).is_none_or(|name| withheld.iter().any(|it| it.name == name));
-        let kept: Vec<&Box<RawValue>> = tools.iter().filter(|tool| !waits(tool)).collect();
+        let kept = tools.iter().enumerate().filter(|(at, _)| approved.contains(at));
+        let kept: Vec<&Box<RawValue>> = kept.map(|(_, tool)| tool).collect();
         fields.set("tools", raw(&kept));
         raw(&fields)
     }

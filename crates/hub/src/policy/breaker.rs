@@ -69,6 +69,11 @@ impl Breaker {
         self.state = State::Open { until: now + rest, rest };
     }
 
+    /// Whether calls are kept waiting.
+    pub(super) fn is_resting(&self) -> bool {
+        self.state != State::Closed
+    }
+
     /// Notes that a call was given up, so nothing was learnt.
     pub(super) fn abandoned(&mut self, now: Instant) {
         if let State::Probing { rest } = self.state {

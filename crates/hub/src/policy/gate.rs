@@ -1,4 +1,6 @@
 //! What is kept count of: calls of a tool within a period, calls at once and failures in a row of a server.
+//!
+//! What a client's calls can bring about counts for that client alone: it takes a server away from nobody else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,25 +15,32 @@ use crate::fair::{Allotment, Turn, Turns};
 
 /// One turn in so many is left to clients that have hardly any.
 const RESERVED: usize = 4;
+/// Counts of failures that are kept; clients that are not kept waiting go first.
+const MOST_BREAKERS: usize = 10_000;
 
 /// Counts calls, across configurations.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     calls: Mutex<HashMap<String, Vec<Instant>>>,
     turns: Mutex<HashMap<Counter, Arc<Turns>>>,
-    breakers: Mutex<HashMap<Arc<str>, Breaker>>,
+    breakers: Mutex<HashMap<Source, Breaker>>,
 }
 
 /// A server, and how many calls it may have at once: with another limit it has other turns.
 type Counter = (Arc<str>, usize);
+
+/// Whose calls a breaker counts: those of a server that everybody makes, or one client.
+type Source = (Arc<str>, Option<Arc<str>>);
 
 /// How a call ended, as far as its server is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The server answered, be it with an error.
     Answered,
-    /// It could not be reached or did not answer.
+    /// It was there and did not answer, which a call may bring about.
     Failed,
+    /// It did not start or could not be reached, whoever called.
+    Absent,
 }
 
 /// The right to make one call of a server. A call that is given up on the way gives it back.
@@ -39,6 +48,7 @@ pub(crate) enum Ended {
 pub(crate) struct Passage<'g> {
     gate: &'g Gate,
     server: Arc<str>,
+    client: Arc<str>,
     begun: Instant,
     is_settled: bool,
     _turn: Turn,
@@ -74,33 +84,61 @@ impl Gate {
         limit: usize,
         patience: Duration,
     ) -> Result<Passage<'_>, Refusal> {
-        self.enter(server, Instant::now())?;
-        let mut passage = Probe { gate: self, server: Some(Arc::clone(server)) };
+        let client: Arc<str> = client.into();
+        self.enter(server, &client, Instant::now())?;
+        let probe = Probe { gate: self, server, client: &client };
         let turns = {
             let mut turns = self.turns.lock();
             Arc::clone(
                 turns.entry((Arc::clone(server), limit)).or_insert_with(|| Turns::new(allotment(limit))),
             )
         };
-        let Ok(Some(turn)) = tokio::time::timeout(patience, turns.take(client, 1)).await else {
+        let Ok(Some(turn)) = tokio::time::timeout(patience, turns.take(&client, 1)).await else {
             let limit = if turns.is_full() { limit } else { limit - limit / RESERVED };
             return Err(Refusal::Busy { server: server.to_string(), limit, waited: patience });
         };
-        passage.server = None;
-        let begun = Instant::now();
-        Ok(Passage { gate: self, server: Arc::clone(server), begun, is_settled: false, _turn: turn })
+        std::mem::forget(probe);
+        let (server, begun) = (Arc::clone(server), Instant::now());
+        Ok(Passage { gate: self, server, client, begun, is_settled: false, _turn: turn })
     }
 
-    fn enter(&self, server: &Arc<str>, now: Instant) -> Result<(), Refusal> {
-        self.breaker(server, |breaker| breaker.enter(now)).map_err(|rest| Refusal::Resting {
+    fn enter(&self, server: &Arc<str>, client: &Arc<str>, now: Instant) -> Result<(), Refusal> {
+        let entered = self.breakers(server, client, |all, own| {
+            all.enter(now)?;
+            own.enter(now).inspect_err(|_| all.abandoned(now))
+        });
+        entered.map_err(|rest| Refusal::Resting {
             server: server.to_string(),
             failures: rest.failures,
             wait: rest.wait.as_secs() + 1,
         })
     }
 
-    fn breaker<T>(&self, server: &Arc<str>, change: impl FnOnce(&mut Breaker) -> T) -> T {
-        change(self.breakers.lock().entry(Arc::clone(server)).or_default())
+    /// Changes what is counted of a server for everybody, and for one client.
+    fn breakers<T>(
+        &self,
+        server: &Arc<str>,
+        client: &Arc<str>,
+        change: impl FnOnce(&mut Breaker, &mut Breaker) -> T,
+    ) -> T {
+        let mut breakers = self.breakers.lock();
+        let (for_all, for_one) = ((Arc::clone(server), None), (Arc::clone(server), Some(Arc::clone(client))));
+        if breakers.len() >= MOST_BREAKERS && !breakers.contains_key(&for_one) {
+            breakers.retain(|(_, client), breaker| client.is_none() || breaker.is_resting());
+        }
+        let (mut all, mut own) =
+            (breakers.remove(&for_all).unwrap_or_default(), breakers.remove(&for_one).unwrap_or_default());
+        let changed = change(&mut all, &mut own);
+        breakers.extend([(for_all, all), (for_one, own)]);
+        changed
+    }
+
+    fn abandoned(&self, server: &Arc<str>, client: &Arc<str>) {
+        let now = Instant::now();
+        self.breakers(server, client, |all, own| {
+            all.abandoned(now);
+            own.abandoned(now);
+        });
     }
 }
 
@@ -112,14 +150,13 @@ fn allotment(limit: usize) -> Allotment {
 /// A call that waits for its turn, and may be given up meanwhile.
 struct Probe<'g> {
     gate: &'g Gate,
-    server: Option<Arc<str>>,
+    server: &'g Arc<str>,
+    client: &'g Arc<str>,
 }
 
 impl Drop for Probe<'_> {
     fn drop(&mut self) {
-        if let Some(server) = &self.server {
-            self.gate.breaker(server, |breaker| breaker.abandoned(Instant::now()));
-        }
+        self.gate.abandoned(self.server, self.client);
     }
 }
 
@@ -127,9 +164,20 @@ impl Passage<'_> {
     /// Notes how the call ended.
     pub(crate) fn settle(mut self, ended: Ended) {
         self.is_settled = true;
-        self.gate.breaker(&self.server, |breaker| match ended {
-            Ended::Answered => breaker.answered(Instant::now()),
-            Ended::Failed => breaker.failed(self.begun, Instant::now()),
+        let (begun, now) = (self.begun, Instant::now());
+        self.gate.breakers(&self.server, &self.client, |all, own| match ended {
+            Ended::Answered => {
+                all.answered(now);
+                own.answered(now);
+            }
+            Ended::Failed => {
+                all.abandoned(now);
+                own.failed(begun, now);
+            }
+            Ended::Absent => {
+                all.failed(begun, now);
+                own.abandoned(now);
+            }
         });
     }
 }
@@ -137,7 +185,7 @@ impl Passage<'_> {
 impl Drop for Passage<'_> {
     fn drop(&mut self) {
         if !self.is_settled {
-            self.gate.breaker(&self.server, |breaker| breaker.abandoned(Instant::now()));
+            self.gate.abandoned(&self.server, &self.client);
         }
     }
 }
@@ -217,10 +265,11 @@ mod tests {
     async fn r8_a_server_that_does_not_answer_is_left_alone_and_said_when_it_is_tried_again() {
         let (gate, fs): (Gate, Arc<str>) = (Gate::default(), "fs".into());
         for _ in 0..5 {
-            gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap().settle(Ended::Failed);
+            gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap().settle(Ended::Absent);
         }
         let refusal = gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap_err();
         assert!(matches!(&refusal, Refusal::Resting { failures: 5, wait: 1..=6, .. }), "{refusal}");
+        assert!(gate.pass(&fs, "b", 2, Duration::ZERO).await.is_err(), "it is there for nobody");
         let other: Arc<str> = "db".into();
         assert!(gate.pass(&other, "a", 2, Duration::ZERO).await.is_ok());
     }
@@ -238,6 +287,18 @@ mod tests {
             @"server `fs` has 24 calls under way, which is its limit, and none ended within 0ns; try again when they are done, or raise `limits.concurrency`"
         );
         assert!(gate.pass(&fs, "b", 32, Duration::ZERO).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn m2_a_client_whose_calls_fail_takes_a_server_away_from_nobody_else() {
+        let (gate, fs): (Gate, Arc<str>) = (Gate::default(), "fs".into());
+        for _ in 0..5 {
+            gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap().settle(Ended::Failed);
+        }
+        let refusal = gate.pass(&fs, "a", 2, Duration::ZERO).await.unwrap_err();
+        assert!(matches!(&refusal, Refusal::Resting { failures: 5, .. }), "{refusal}");
+        gate.pass(&fs, "b", 2, Duration::ZERO).await.unwrap().settle(Ended::Answered);
+        assert!(gate.pass(&fs, "a", 2, Duration::ZERO).await.is_err(), "what others get changes nothing");
     }
 
     #[tokio::test]

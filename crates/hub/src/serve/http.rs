@@ -165,24 +165,20 @@ async fn turn(shared: &Shared, client: &str, weight: usize) -> Result<Arc<Turn>,
     Err(Box::new((StatusCode::SERVICE_UNAVAILABLE, retry, said).into_response()))
 }
 
-/// Names the client whose turns a request takes, and whose connection it uses: by what it shows, else by its address
-/// and what it calls itself.
-fn client_of(
-    grant: &Grant,
-    headers: &HeaderMap,
-    connection: Option<&Connection>,
-    name: Option<&str>,
-) -> String {
-    let client = if headers.contains_key(header::AUTHORIZATION) {
-        guard::principal(headers, grant)
-    } else {
+/// Names the client whose turns a request takes, and whose connection it uses: by its grant, else by its address and
+/// what it calls itself. A header that nobody checked makes nobody another.
+fn client_of(grant: &Grant, connection: Option<&Connection>, name: Option<&str>) -> String {
+    let principal = grant.principal();
+    if let Some(connection) = connection {
+        match &principal {
+            Some(principal) => connection.belongs_to(principal),
+            None => connection.is_used_by(name.unwrap_or_default()),
+        }
+    }
+    principal.unwrap_or_else(|| {
         let address = connection.map(|it| it.peer.ip().to_canonical().to_string()).unwrap_or_default();
         format!("{address} {}", name.unwrap_or_default())
-    };
-    if let Some(connection) = connection {
-        connection.belongs_to(&client);
-    }
-    client
+    })
 }
 
 type Profile = Option<Path<String>>;
@@ -280,7 +276,7 @@ async fn modern(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Response 
     };
     // Who listens for changes does nothing most of the time.
     let is_listening = asked.method == "subscriptions/listen";
-    let whose = client_of(view.grant(), &headers, connection.as_deref(), client.name().as_deref());
+    let whose = client_of(view.grant(), connection.as_deref(), client.name().as_deref());
     let turn = match turn(shared, &whose, weight).await {
         Ok(turn) => Some(turn).filter(|_| !is_listening),
         Err(refusal) => return *refusal,
@@ -324,7 +320,7 @@ async fn in_session(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Respo
     };
     // Whoever opens a session is nobody yet.
     let principal = Some(visit.session.client().principal).filter(|_| asked.method != "initialize");
-    let whose = client_of(visit.session.view.grant(), &headers, connection.as_deref(), principal.as_deref());
+    let whose = client_of(visit.session.view.grant(), connection.as_deref(), principal.as_deref());
     let turn = match turn(shared, &whose, weight).await {
         Ok(turn) => turn,
         Err(refusal) => return *refusal,
@@ -335,7 +331,12 @@ async fn in_session(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Respo
     let form = if is_opening { Form::Shortest } else { form(&visit.session.view) };
     let home = Some(Arc::clone(&visit.broken));
     let request = visit.session.request(id.clone(), method, params, Some(lines));
-    let running = tokio::spawn(finish(request, Some(Arc::clone(&turn))));
+    let (kept, own_turn) = (Arc::clone(&visit), Arc::clone(&turn));
+    let running = tokio::spawn(async move {
+        // A session with a request under way is not forgotten.
+        let _visit = kept;
+        finish(request, Some(own_turn)).await
+    });
     visit.session.runs(id, running.abort_handle());
     // A broken connection is no cancellation here: the client says so when it wants to cancel.
     let mut response = respond(Work::Finished(running), outgoing, shared.closing.clone(), (form, home)).await;

@@ -41,7 +41,7 @@ struct Waiting {
     question: Asked,
     client: Arc<str>,
     since: Instant,
-    /// Gives the call up when nobody comes back.
+    /// Gives the call up when nobody comes back, or nobody may.
     _patience: AbortOnDrop<()>,
 }
 
@@ -261,8 +261,12 @@ impl Parked {
         // Seals outlive the process, so numbers that begin anew with it would be taken for one another.
         let number = getrandom::u64().expect("the system has randomness");
         let house = Arc::downgrade(&request.reception);
+        let left = request.reception.hub.access().left(&request.caller.grant);
         let _patience = AbortOnDrop(tokio::spawn(async move {
-            tokio::time::sleep(ANSWERING).await;
+            tokio::select! {
+                () = tokio::time::sleep(ANSWERING) => {}
+                () = left => {}
+            }
             if let Some(house) = house.upgrade() {
                 // Its own timer is dropped with it, so nothing may follow.
                 drop(house.parked.take(number));

@@ -54,7 +54,7 @@ pub(crate) async fn answer(mut request: Request, server: &Arc<str>) -> Answer {
                 format!("the scope of client `{name}` permits no `{method}`, which may change anything");
             return Err(ErrorObject::invalid_params(why));
         }
-        _ => return passed(request, server).await,
+        _ => return passed_apart(request, server).await,
     }
     // What a server lists is compared with what was approved before anything is called.
     if let Some(upstream) = hub.upstream(server).filter(|it| !it.is_running()) {
@@ -72,13 +72,28 @@ pub(crate) async fn answer(mut request: Request, server: &Arc<str>) -> Answer {
     if let Some(tool) = hub.snapshot().catalog.find(server, &name) {
         own_names(tool, &mut request.params)?;
     }
-    let answer = passed(request, server).await;
+    let answer = passed_apart(request, server).await;
     underway.end(match &answer {
         Ok(result) if is_error(result) => Fate::Failed,
         Ok(_) => Fate::Answered,
         Err(_) => Fate::Refused,
     });
     answer
+}
+
+/// Passes a request on, keeping tasks apart: all clients share one connection, so to the server they are one.
+async fn passed_apart(request: Request, server: &Arc<str>) -> Answer {
+    let (reception, caller) = (Arc::clone(&request.reception), Arc::clone(&request.caller));
+    if let Some(refusal) = reception.tasks.refusal(server, &request) {
+        return Err(refusal);
+    }
+    let is_list = request.method == "tasks/list";
+    let result = passed(request, server).await?;
+    if is_list {
+        return Ok(reception.tasks.own(server, &caller, result));
+    }
+    reception.tasks.note(server, &caller, &result);
+    Ok(result)
 }
 
 async fn passed(request: Request, server: &Arc<str>) -> Answer {

@@ -155,12 +155,12 @@ impl Store {
         number.unwrap_or_default()
     }
 
-    /// Returns when a tool of each server was first approved, in seconds since 1970.
-    pub(crate) fn first_seen(&self) -> Vec<(String, i64)> {
+    /// Returns when each tool of each server was first approved, in seconds since 1970.
+    pub(crate) fn first_seen(&self) -> Vec<(String, String, i64)> {
         let connection = self.connection.lock();
-        let sql = "SELECT server, min(approved) FROM pin GROUP BY server";
+        let sql = "SELECT server, tool, min(approved) FROM pin GROUP BY server, tool";
         let Ok(mut statement) = connection.prepare_cached(sql) else { return Vec::new() };
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
     }
 

@@ -409,12 +409,19 @@ impl Link {
         }
         let mut given_up = self.given_up.lock();
         given_up.retain(|(_, _, since)| since.elapsed() < GIVEN_UP);
-        let mut callers =
-            pending.values().map(|pending| &pending.caller).filter(|caller| !caller.is_nobody());
-        let Some(first) = callers.next() else {
+        let callers: Vec<&Arc<Caller>> =
+            pending.values().map(|pending| &pending.caller).filter(|caller| !caller.is_nobody()).collect();
+        // Whoever leaves a question open keeps nobody else from being asked.
+        let open = self.open_questions.lock();
+        let is_asked = |caller: &Caller| {
+            open.values().any(|it| !it.task.is_finished() && it.identity == caller.identity)
+        };
+        let free: Vec<&Arc<Caller>> = callers.iter().copied().filter(|caller| !is_asked(caller)).collect();
+        let candidates = if free.is_empty() { callers } else { free };
+        let Some((first, others)) = candidates.split_first() else {
             return self.audience.sole.lock().clone();
         };
-        let is_clear = callers.all(|other| other.identity == first.identity)
+        let is_clear = others.iter().all(|other| other.identity == first.identity)
             && given_up.iter().all(|(_, identity, _)| *identity == first.identity);
         is_clear.then(|| Arc::clone(first))
     }
@@ -441,6 +448,7 @@ impl Link {
         let patience = self.clocks_of(caller.as_ref(), scope);
         let (link, name) = (Arc::clone(self), id.clone());
         let client: Arc<str> = caller.as_ref().map_or_else(|| "".into(), |caller| caller.client());
+        let identity: Arc<str> = caller.as_ref().map_or_else(|| "".into(), |it| Arc::clone(&it.identity));
         let mut open = self.open_questions.lock();
         if open.len() >= MOST_QUESTIONS {
             open.retain(|_, question| !question.task.is_finished());
@@ -474,7 +482,7 @@ impl Link {
             let answer = asked.answer().await;
             link.send(response_line(Some(&id), &answer)).await;
         });
-        open.insert(name, OpenQuestion { asking, task, client });
+        open.insert(name, OpenQuestion { asking, task, client, identity });
     }
 
     /// Ends the connection for everybody who waits on it.

@@ -62,12 +62,19 @@ pub(crate) struct Connection {
     displaced: Notify,
 }
 
-/// Whose a connection is.
+/// Whose a connection is. Names are whatever clients call themselves, so all of one source count together first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Owner {
-    /// Somebody at this address; nobody has said who.
+struct Owner {
+    source: Source,
+    name: Option<Arc<str>>,
+}
+
+/// What a client cannot invent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Source {
+    /// Somebody at this address.
     Address(IpAddr),
-    /// Who showed this on it.
+    /// Who proved to be this on it.
     Principal(Arc<str>),
 }
 
@@ -119,7 +126,7 @@ impl Connections {
     /// Takes a connection in; `None` when every other one is at work.
     pub(crate) fn admit(self: &Arc<Self>, peer: SocketAddr) -> Option<Admission> {
         let mut open = self.open.lock();
-        let owner = Owner::Address(peer.ip().to_canonical());
+        let owner = Owner { source: Source::Address(peer.ip().to_canonical()), name: None };
         // Whoever has three quarters of all gives up their own, so that others need not ask for room.
         if open.owners.get(&owner).is_some_and(|count| *count >= self.most - self.most / 4) {
             self.displace(&mut open, Some(&owner), Duration::ZERO);
@@ -168,7 +175,10 @@ impl Connections {
                 expendable.entry(whose.clone()).or_default().push((expense, *id));
             }
         }
-        let count = |(owner, _): &(Owner, Vec<_>)| open.owners.get(owner).copied().unwrap_or_default();
+        let sources = open.sources();
+        let count = |(owner, _): &(Owner, Vec<_>)| {
+            (sources.get(&owner.source).copied(), open.owners.get(owner).copied())
+        };
         let Some((_, mut cheapest)) = expendable.into_iter().max_by_key(count) else { return false };
         cheapest.sort_unstable();
         for (_, id) in cheapest.into_iter().take((self.most / AT_ONCE).max(1)) {
@@ -177,13 +187,17 @@ impl Connections {
         true
     }
 
-    /// Ends the call that began last of whoever has most connections, if these are very many.
+    /// Ends the call that began last of whoever has most connections at the source that has most, if these are very
+    /// many.
     fn cut(&self, open: &mut Open) -> bool {
-        let most = open.owners.iter().max_by_key(|(_, count)| **count);
-        let Some((owner, _)) = most.filter(|(_, count)| **count * MANY > self.most) else { return false };
-        let own = open.connections.iter().filter(|(_, it)| *it.owner.lock() == *owner);
-        let newest = own.filter_map(|(id, it)| Some((it.phase.lock().call()?, *id))).max();
-        let Some((_, id)) = newest else { return false };
+        let most = open.sources().into_iter().max_by_key(|(_, count)| *count);
+        let Some((source, _)) = most.filter(|(_, count)| *count * MANY > self.most) else { return false };
+        let newest = open.connections.iter().filter_map(|(id, it)| {
+            let owner = it.owner.lock();
+            let since = it.phase.lock().call().filter(|_| owner.source == source)?;
+            Some((open.owners.get(&*owner).copied(), since, *id))
+        });
+        let Some((_, _, id)) = newest.max() else { return false };
         open.give_up(id);
         true
     }
@@ -195,6 +209,15 @@ impl Connections {
 }
 
 impl Open {
+    /// Returns how many connections each source has.
+    fn sources(&self) -> HashMap<Source, usize> {
+        let mut sources = HashMap::new();
+        for (owner, count) in &self.owners {
+            *sources.entry(owner.source.clone()).or_default() += count;
+        }
+        sources
+    }
+
     fn give_up(&mut self, id: u64) {
         if let Some(connection) = self.remove(id) {
             connection.displaced.notify_one();
@@ -244,15 +267,23 @@ impl Drop for Admission {
 }
 
 impl Connection {
-    /// Notes who uses it. One that has nobody's name counts for its address.
+    /// Notes whose it is, which was proved.
     pub(crate) fn belongs_to(&self, principal: &str) {
-        let is_known = matches!(&*self.owner.lock(), Owner::Principal(known) if **known == *principal);
-        if is_known {
+        self.is_of(Owner { source: Source::Principal(principal.into()), name: None });
+    }
+
+    /// Notes what whoever uses it is called, which proves nothing.
+    pub(crate) fn is_used_by(&self, name: &str) {
+        let name = Some(name).filter(|name| !name.is_empty()).map(Into::into);
+        self.is_of(Owner { source: Source::Address(self.peer.ip().to_canonical()), name });
+    }
+
+    fn is_of(&self, owner: Owner) {
+        if *self.owner.lock() == owner {
             return;
         }
         // The register is locked first, as everywhere.
         let mut open = self.home.open.lock();
-        let owner = Owner::Principal(principal.into());
         let before = std::mem::replace(&mut *self.owner.lock(), owner.clone());
         if open.connections.contains_key(&self.id) {
             open.forget(&before);
@@ -426,6 +457,22 @@ mod tests {
         tokio::time::sleep(FRESH).await;
         let _newcomer = all.admit(peer(10)).unwrap();
         assert!(is_displaced(&mine[0]) && !is_displaced(&other));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn m2_many_names_at_one_address_keep_nobody_out() {
+        let all = Connections::new(8);
+        let mine: Vec<Admission> = (0..7).map(|_| all.admit(peer(1)).unwrap()).collect();
+        let other = all.admit(peer(2)).unwrap();
+        for (number, it) in mine.iter().enumerate() {
+            it.0.is_used_by(&format!("name-{number}"));
+        }
+        other.0.is_used_by("somebody");
+        let _busy: Vec<Answering> = mine.iter().chain([&other]).map(|it| it.0.begin()).collect();
+        tokio::time::sleep(FRESH).await;
+        assert!(all.admit(peer(3)).is_some(), "calls of the address that has most make room");
+        assert_eq!(mine.iter().filter(|it| is_displaced(it)).count(), 1);
+        assert!(!is_displaced(&other));
     }
 
     #[tokio::test(start_paused = true)]

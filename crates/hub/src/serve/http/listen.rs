@@ -80,7 +80,12 @@ where
         }
         let (router, closing, secured) = (router.clone(), closing.clone(), handshake(stream));
         serving.spawn(async move {
-            match tokio::time::timeout(HANDSHAKE, secured).await {
+            // One that has to make room does so before it has shaken hands, too.
+            let secured = tokio::select! {
+                secured = tokio::time::timeout(HANDSHAKE, secured) => secured,
+                () = admission.0.displaced() => return,
+            };
+            match secured {
                 Ok(Ok(stream)) => serve(stream, router, admission, closing).await,
                 Ok(Err(err)) => tracing::debug!("a handshake failed: {err}"),
                 Err(_) => tracing::debug!("a handshake took longer than {HANDSHAKE:?}"),
@@ -245,5 +250,29 @@ impl HttpBody for Owed {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+
+    #[tokio::test]
+    async fn m2_a_connection_that_never_shakes_hands_makes_room_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_open, closing) = watch::channel(false);
+        let hanging = |stream: TcpStream| async move {
+            let () = std::future::pending().await;
+            Ok(stream)
+        };
+        let serving = tokio::spawn(listen(listener, Router::new(), Connections::new(1), closing, hanging));
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let _second = TcpStream::connect(address).await.unwrap();
+        // Sooner than by the time that every handshake has.
+        let gone = tokio::time::timeout(HANDSHAKE / 2, first.read(&mut [0])).await;
+        assert!(matches!(gone, Ok(Ok(0) | Err(_))), "{gone:?}");
+        serving.abort();
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Visit {
     pub(crate) broken: Arc<Broken>,
     outgoing: Arc<Mutex<Option<mpsc::Receiver<String>>>>,
     last_used: Mutex<Instant>,
+    /// Whose it is, as far as that is known.
+    owner: String,
     relaying: JoinHandle<()>,
 }
 
@@ -98,12 +100,15 @@ impl Visits {
         let relay = Arc::clone(&session);
         let (ended, visits) = (reception.hub.access().left(session.view.grant()), Arc::downgrade(&self.open));
         let named = id.clone();
+        let called = Fields::parse(session.client().info.as_deref()).ok().and_then(|info| info.text("name"));
+        let owner = session.view.grant().principal().or(called).unwrap_or_default();
         let visit = Arc::new(Visit {
             id: id.clone(),
             session,
             outgoing: Arc::new(Mutex::new(Some(outgoing))),
             broken: Arc::default(),
             last_used: Mutex::new(Instant::now()),
+            owner,
             relaying: tokio::spawn(async move {
                 tokio::select! {
                     () = relay.relay_news() => {}
@@ -117,11 +122,11 @@ impl Visits {
         });
         let mut open = self.open.lock();
         if open.len() >= MOST {
-            let idle = |visit: &Visit| visit.last_used.lock().elapsed();
-            open.retain(|_, visit| idle(visit) < IDLE);
-            let longest = open.iter().max_by_key(|(_, visit)| idle(visit)).map(|(id, _)| id.clone());
-            if let Some(longest) = longest.filter(|_| open.len() >= MOST) {
-                open.remove(&longest);
+            open.retain(|_, visit| visit.idle().is_none_or(|idle| idle < IDLE));
+            let all = open.iter().map(|(id, visit)| (id.as_str(), visit.owner.as_str(), visit.idle()));
+            let expendable = expendable(all).map(str::to_owned);
+            if let Some(expendable) = expendable.filter(|_| open.len() >= MOST) {
+                open.remove(&expendable);
             }
         }
         Arc::clone(open.entry(id).or_insert(visit))
@@ -186,6 +191,17 @@ impl Visits {
     }
 }
 
+/// Returns the session that is missed least, of all with their owners and how long they were not used: the one longest
+/// unused of whoever has most of these. Those in use stay.
+fn expendable<'v>(all: impl Iterator<Item = (&'v str, &'v str, Option<Duration>)>) -> Option<&'v str> {
+    let mut unused: HashMap<&str, Vec<(Duration, &str)>> = HashMap::new();
+    for (id, owner, idle) in all {
+        unused.entry(owner).or_default().extend(idle.map(|idle| (idle, id)));
+    }
+    let most = unused.into_values().max_by_key(Vec::len)?;
+    most.into_iter().max().map(|(_, id)| id)
+}
+
 /// The number under which the store remembers that a session has ended.
 fn number(principal: &str) -> u64 {
     let digest = Sha256::new_with_prefix(b"session ended").chain_update(principal).finalize();
@@ -202,6 +218,12 @@ pub(crate) fn not_found(headers: &HeaderMap) -> Response {
 }
 
 impl Visit {
+    /// Returns how long it was not used; `None` while a request or its stream is under way.
+    fn idle(self: &Arc<Self>) -> Option<Duration> {
+        let is_in_use = Arc::strong_count(self) > 1 || self.outgoing.lock().is_none();
+        (!is_in_use).then(|| self.last_used.lock().elapsed())
+    }
+
     /// Takes the stream, unless it is taken. It can be taken again when it is dropped.
     pub(crate) fn take_stream(&self) -> Option<Outgoing> {
         let receiver = self.outgoing.lock().take()?;
@@ -225,5 +247,24 @@ impl Lines for Outgoing {
 impl Drop for Outgoing {
     fn drop(&mut self) {
         *self.home.lock() = self.receiver.take();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m2_whoever_has_most_sessions_loses_the_one_longest_unused_and_none_that_is_in_use() {
+        let idle = |seconds| Some(Duration::from_secs(seconds));
+        let all = [
+            ("one", "ana", idle(900)),
+            ("two", "ben", idle(3)),
+            ("three", "ben", None),
+            ("four", "ben", idle(5)),
+            ("five", "cy", None),
+        ];
+        assert_eq!(expendable(all.into_iter()), Some("four"));
+        assert_eq!(expendable(all.into_iter().filter(|(_, owner, _)| *owner == "cy")), None);
     }
 }

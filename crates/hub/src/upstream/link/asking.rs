@@ -21,6 +21,8 @@ pub(super) struct OpenQuestion {
     pub(super) task: AbortHandle,
     /// Who is asked.
     pub(super) client: Arc<str>,
+    /// Tells who is asked from everybody else.
+    pub(super) identity: Arc<str>,
 }
 
 impl Asking {

@@ -32,6 +32,21 @@ async fn a_question_is_put_only_where_it_must_belong() {
 }
 
 #[tokio::test]
+async fn m2_whoever_leaves_a_question_open_keeps_nobody_else_from_being_asked() {
+    let (link, _server) = link();
+    let (ann, bob) = (caller("ann"), caller("bob"));
+    let mut of_ann = Box::pin(link.request("tools/call", Fields::default(), &ann, LONG));
+    assert!(of_ann.as_mut().now_or_never().is_none());
+    let question =
+        Message::Request { id: Id::number(7), method: "elicitation/create".to_owned(), params: None };
+    link.receive(question, None);
+    assert_eq!(asked(&link), Some("ann"), "nobody else can be meant");
+    let mut of_bob = Box::pin(link.request("tools/call", Fields::default(), &bob, LONG));
+    assert!(of_bob.as_mut().now_or_never().is_none());
+    assert_eq!(asked(&link), Some("bob"));
+}
+
+#[tokio::test]
 async fn requests_with_the_same_token_are_told_apart() {
     let (link, _server) = link();
     let same = || Arc::into_inner(caller("token")).expect("it is new");
