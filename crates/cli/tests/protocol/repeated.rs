@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use testkit::client::{Client, Error};
 
+use crate::eras::only_question;
 use crate::shelf::{answering, calls, server, tool};
-use crate::yard::{SESSION, Yard, refusal, text};
+use crate::yard::{SESSION, Yard, good, refusal, text};
 
 async fn call(client: &Client, arguments: Value, key: &str) -> Result<Value, Error> {
     let meta = json!({"toolyard/idempotencyKey": key});
@@ -19,7 +20,9 @@ async fn shop() -> (Yard, std::path::PathBuf) {
     let answer = |said: &'static str| (said, r#""result":{"content":[{"type":"text","text":"ordered"}]}"#);
     let failing = ("broken", r#""error":{"code":-32000,"message":"out of stock"}"#);
     let shop = answering(folder.path(), "shop", &order, &[failing, answer("")]);
-    let yard = Yard::of(json!({"shop": shop})).keep(folder).learnt().await;
+    let profiles = json!({"one": {"surface": "all"}, "two": {"surface": "all"}});
+    let config = json!({"mcpServers": {"shop": shop}, "serve": {"profiles": profiles}});
+    let yard = Yard::new(config).keep(folder).learnt().await;
     (yard, path)
 }
 
@@ -86,4 +89,42 @@ async fn t27_a_repetition_waits_for_the_call_that_is_under_way() {
         tokio::join!(call(&client, item(), "k"), call(&client, item(), "k"), call(&client, item(), "k"));
     let texts = [both.0.unwrap(), both.1.unwrap(), both.2.unwrap()].map(|it| text(&it).to_owned());
     assert_eq!((texts, calls(&folder, "shop")), (["ordered"; 3].map(str::to_owned), 1));
+}
+
+#[tokio::test]
+async fn t27_a_call_that_asks_keeps_its_key_and_its_repetition_is_asked_the_same() {
+    let servers: [&[&str]; 2] = [&[], &["--modern"]];
+    for args in servers {
+        let yard = Yard::of(json!({"good": good(args)})).learnt().await;
+        let client = yard.modern(json!({"elicitation": {}}));
+        let meta = json!({"toolyard/idempotencyKey": "k"});
+        let first = json!({"name": "good__ask", "arguments": {}, "_meta": meta});
+        let asked = client.request("tools/call", first.clone()).await.unwrap();
+        let (question, _) = only_question(&asked);
+        let again = client.request("tools/call", first.clone()).await.unwrap();
+        assert_eq!(again, asked, "{args:?}: another call would have another state");
+        let mut retry = first.clone();
+        retry["requestState"] = asked["requestState"].clone();
+        retry["inputResponses"] = json!({question: {"action": "accept", "content": {"name": "Ada"}}});
+        let mut forged = retry.clone();
+        forged["requestState"] = json!("made up");
+        assert_eq!(refusal(client.request("tools/call", forged).await).0, -32602, "{args:?}");
+        let done = client.request("tools/call", retry.clone()).await.unwrap();
+        assert!(text(&done).contains("Ada"), "{args:?}: {done}");
+        for repetition in [first, retry] {
+            assert_eq!(client.request("tools/call", repetition).await.unwrap(), done, "{args:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn t27_a_key_serves_only_where_it_was_used() {
+    let (yard, folder) = shop().await;
+    let served = yard.http(&[]);
+    let (one, two) = (served.session("one", json!({})).await, served.session("two", json!({})).await);
+    let first = call(&one, json!({"item": "tea"}), "k").await.unwrap();
+    let (_, message, _) = refusal(call(&two, json!({"item": "tea"}), "k").await);
+    assert!(message.contains("another call has this key"), "{message}");
+    assert_eq!(call(&one, json!({"item": "tea"}), "k").await.unwrap(), first);
+    assert_eq!(calls(&folder, "shop"), 1);
 }

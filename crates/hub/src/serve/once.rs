@@ -148,7 +148,12 @@ fn taken(hub: &Hub, call: KeyedCall<'_>, is_retry: bool) -> Result<Option<String
             let is_ours = hub.store.resume_key(call.key).map_err(failed)?;
             if is_ours { Ok(Some(question)) } else { Err(repeated(hub, Earlier::Underway)) }
         }
-        earlier => Err(repeated(hub, earlier)),
+        earlier @ (Earlier::Asked(_)
+        | Earlier::Underway
+        | Earlier::CutOff
+        | Earlier::Answered(_)
+        | Earlier::Other
+        | Earlier::Full) => Err(repeated(hub, earlier)),
     }
 }
 
@@ -204,7 +209,10 @@ impl Drop for Place<'_> {
         let noted = match (self.reached.load(Ordering::Relaxed), &self.outcome) {
             _ if !self.is_taken => Ok(()),
             (false, _) => store.give_back(self.id),
-            (true, Some(Outcome::Answered(answer))) => store.keep_answer(self.id, answer.as_deref()),
+            (true, Some(Outcome::Answered(answer))) => {
+                self.reception.underways.asked.lock().remove(self.id);
+                store.keep_answer(self.id, answer.as_deref())
+            }
             (true, Some(Outcome::Asked(Some(question)))) => store.keep_question(self.id, question),
             (true, Some(Outcome::Asked(None)) | None) => store.cut_off(self.id),
         };
