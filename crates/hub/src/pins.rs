@@ -20,8 +20,8 @@ use toolyard_core::tool::{ToolId, clean};
 
 use crate::config::{Policy, Server, Transport, Trust};
 use crate::jsonrpc::Fields;
-use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
 use crate::live::FirstSeen;
+use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
 use crate::upstream::Listing;
 
 pub use difference::{Alteration, WordChange, WordRun, difference, remarks};

@@ -5,8 +5,8 @@ use testkit::client::Client;
 
 use crate::eras::{only_question, retry};
 use crate::raw::{self, Line, ask, post};
-use crate::scripted::{GREETING, program};
 use crate::scoped::{modern, register, session};
+use crate::scripted::{GREETING, program};
 use crate::shelf::{calls, route, server, tool, whole};
 use crate::yard::{SESSION, Served, Yard, good, refusal, text};
 

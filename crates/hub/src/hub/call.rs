@@ -341,12 +341,10 @@ impl Hub {
             (None, Some(rule)) if stance == Stance::Deny => {
                 Some(Refusal::Forbidden { tool: id.as_str().to_owned(), rule })
             }
-            (None, _) => {
-                self.unapproved(server, &name, &snapshot).map(Refusal::Withheld).or_else(|| {
-                    let why = self.quarantined(&snapshot, tool?)?;
-                    Some(Refusal::Quarantined { tool: id.as_str().to_owned(), why })
-                })
-            }
+            (None, _) => self.unapproved(server, &name, &snapshot).map(Refusal::Withheld).or_else(|| {
+                let why = self.quarantined(&snapshot, tool?)?;
+                Some(Refusal::Quarantined { tool: id.as_str().to_owned(), why })
+            }),
         };
         let now = Instant::now();
         // Whoever is beyond their own limit uses up nothing of what all share.
