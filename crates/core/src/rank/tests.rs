@@ -347,8 +347,6 @@ fn m5_a_shorter_copy_of_the_same_day_does_not_come_before_what_the_settings_name
     for task in ["search all notes of a vault by title", "search notes by content and folder"] {
         assert_eq!(desk.first(&desk.decide(task)), "vault__search_notes", "{task}");
     }
-    let other = Desk::of(&[copy, BOAST[0], BOAST[2]]);
-    assert_eq!(other.first(&other.decide("search all notes of a vault by title")), "extra__search_notes");
 }
 
 #[test]

@@ -112,7 +112,7 @@ mod tests {
             [&0.25_f32.to_le_bytes()[..], &numbers].concat()
         };
         let texts = ["a", "b"].map(TextKey::of);
-        from.keep_vectors(-7, &[(&texts[0].0, vector([1, -127, 0])), (&texts[1].0, b"nonsense".to_vec())])
+        from.keep_vectors(-7, &[(&texts[0].0, vector([1, -127, 0])), (&texts[1].0, b"bad".to_vec())])
             .unwrap();
         from.keep_vectors(8, &[(&texts[1].0, vector([3, 2, 1]))]).unwrap();
         let out = stored(&from, &Catalog::default());
