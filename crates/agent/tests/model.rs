@@ -154,7 +154,7 @@ async fn d7_anthropic_is_asked_in_its_own_dialect() {
     model::ask(&model::client(), &model, &question, &mut drop).await.unwrap();
     let plea = &oracle.pleas()[0];
     assert_eq!((plea.authorization.as_str(), plea.version.as_str()), ("secret", "2023-06-01"));
-    insta::assert_snapshot!(plea.body, @"");
+    insta::assert_snapshot!(plea.body, @r#"{"model":"small","max_tokens":99,"messages":[{"role":"user","content":[{"type":"text","text":"Read a.txt and b.txt."}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"files__read","input":{"path":"a.txt"}},{"type":"tool_use","id":"c2","name":"files__read","input":{"path":"b.txt"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"hello"},{"type":"tool_result","tool_use_id":"c2","content":"hello"},{"type":"text","text":"Are they equal?"}]}],"stream":true,"system":"Be brief.","tools":[{"name":"files__read","description":"Reads","input_schema":{"type":"object","properties":{"path":{"type":"string"}}}},{"name":"clock__now","input_schema":{"type":"object","properties":{}}}],"temperature":0}"#);
 }
 
 #[tokio::test]
@@ -171,13 +171,33 @@ async fn d7_anthropics_replies_calls_and_errors_are_understood() {
         Said::CallInPieces { name: "mail__send".to_owned(), arguments: cut },
         Said::call("clock__now", json!({})),
     ];
-    insta::assert_snapshot!(said(Saying::Pieces(pieces.clone())).await, @"");
-    insta::assert_snapshot!(said(Saying::WholeDespiteStream(pieces)).await, @"");
-    insta::assert_snapshot!(said(Saying::CutAfter(vec![text("Well, ")])).await, @"");
-    insta::assert_snapshot!(said(Saying::BreaksAfter(vec![text("Well, ")])).await, @"");
-    insta::assert_snapshot!(said(Saying::StreamError("overloaded".to_owned())).await, @"");
-    insta::assert_snapshot!(said(Saying::refuses(404, "model: small")).await, @"");
-    insta::assert_snapshot!(said(Saying::Senseless).await, @"");
+    insta::assert_snapshot!(said(Saying::Pieces(pieces.clone())).await, @r#"
+    heard thinking "Hm."
+    heard "One "
+    heard "moment."
+    "One moment." "Hm." [call_1:mail__send({"to": "Ana"}), call_2:clock__now({})] 10+5
+    "#);
+    insta::assert_snapshot!(said(Saying::WholeDespiteStream(pieces)).await, @r#"
+    heard thinking "Hm."
+    heard "One "
+    heard "moment."
+    "One moment." "Hm." [call_1:mail__send({"to":"Ana"}), call_2:clock__now({})] 10+5
+    "#);
+    insta::assert_snapshot!(said(Saying::CutAfter(vec![text("Well, ")])).await, @r#"
+    heard "Well, "
+    "Well, " "" [] cut 10+5
+    "#);
+    insta::assert_snapshot!(said(Saying::BreaksAfter(vec![text("Well, ")])).await, @r#"
+    heard "Well, "
+    error: the reply of `small` broke off: unexpected EOF during chunk size line
+    said: "Well, " "" [] cut
+    "#);
+    insta::assert_snapshot!(said(Saying::StreamError("overloaded".to_owned())).await, @r#"
+    error: `small` gave up: overloaded
+    said: "" "" [] cut
+    "#);
+    insta::assert_snapshot!(said(Saying::refuses(404, "model: small")).await, @"error: `small` refuses with HTTP 404: model: small; is the address right, and the name of the model?");
+    insta::assert_snapshot!(said(Saying::Senseless).await, @"error: `small` answers with something that is no reply; does its address end with `/v1/messages`?");
 }
 
 #[tokio::test]

@@ -223,7 +223,7 @@ mod tests {
         };
         let open = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}});
         insta::assert_snapshot!(asked("http://h/api/chat", open.clone()), @r#"{"model":"m","messages":[{"role":"system","content":"r"},{"role":"user","content":"q"}],"stream":false,"format":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}},"options":{"temperature":0}}"#);
-        insta::assert_snapshot!(asked("https://h/v1/messages", open.clone()), @"");
+        insta::assert_snapshot!(asked("https://h/v1/messages", open.clone()), @r#"{"model":"m","max_tokens":4096,"temperature":0,"system":"r","messages":[{"role":"user","content":"q"}],"tools":[{"name":"answer","description":"Takes your answer.","input_schema":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}}}],"tool_choice":{"type":"tool","name":"answer"}}"#);
         insta::assert_snapshot!(asked("http://h/v1/chat/completions?k=1", open), @r#"{"model":"m","messages":[{"role":"system","content":"r"},{"role":"user","content":"q"}],"stream":false,"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}},"strict":false}},"temperature":0}"#);
     }
 

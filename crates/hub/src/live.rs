@@ -14,7 +14,7 @@ use toolyard_core::tool::Tool;
 
 use crate::config::Limits;
 use crate::jsonrpc::Fields;
-use crate::pins::WithheldTool;
+use crate::pins::{FirstSeen, WithheldTool};
 use crate::upstream::Listing;
 
 /// Everything that is known of all servers at one moment.
@@ -38,9 +38,6 @@ pub struct Snapshot {
     /// What is known of the tools of a server, where that was asked before there is an index.
     facts: Mutex<HashMap<Arc<str>, Arc<[Facts]>>>,
 }
-
-/// On which day the hub first saw each tool of each server, in days since 1970.
-pub(crate) type FirstSeen = HashMap<Arc<str>, HashMap<String, u64>>;
 
 impl Snapshot {
     /// Makes the snapshot of what servers said, with their limits, in the order of the settings, and what a person

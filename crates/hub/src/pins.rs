@@ -20,11 +20,13 @@ use toolyard_core::tool::{ToolId, clean};
 
 use crate::config::{Policy, Server, Transport, Trust};
 use crate::jsonrpc::Fields;
-use crate::live::FirstSeen;
 use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
 use crate::upstream::Listing;
 
 pub use difference::{Alteration, WordChange, WordRun, difference, remarks};
+
+/// On which day the hub first saw each tool of each server, in days since 1970.
+pub(crate) type FirstSeen = HashMap<Arc<str>, HashMap<String, u64>>;
 
 /// Definitions of one server that are approved by being seen; a server that makes up new names for ever fills no disk.
 const MOST_PINS: usize = 10_000;

@@ -72,6 +72,9 @@ fn describe_shows_parameters_and_how_to_call() {
       to_zone    string  required  Where to carry it over to. An IANA name, a large city, an abbreviation or an offset.
       from_zone  string            Where the time is meant; without it, this computer's zone. An IANA name, a large city, an abbreviation or an offset.
 
+    Known
+      example  {"time":"14:30","to_zone":"Asia/Tokyo"}
+
     Call
       toolyard call time__convert_time time=… to_zone=…
     [exit 0]

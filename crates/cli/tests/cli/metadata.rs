@@ -37,7 +37,13 @@ fn r3_what_is_known_is_written_for_each_server_and_can_be_edited() {
       "useCases": [
         "read echos",
         "Repeats a text"
-      ]
+      ],
+      "examples": [
+        "echo"
+      ],
+      "exampleCall": {
+        "text": "text"
+      }
     }
     "#);
     insta::assert_snapshot!(place.run(&["metadata", "check"]), @"
@@ -98,25 +104,25 @@ fn r2_what_is_wrong_with_a_file_is_told_with_its_place() {
     insta::assert_snapshot!(
         place.run(&["metadata", "check", "a.json", "b.json", "c.json", "d.json", "e.json", "f.json", "g.json"]),
         @"
-        a.json
-          bad  3:31: unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `chainsWith`, `rateLimit`, `source`
-        b.json
-          bad  1:20: EOF while parsing a value
-        c.json
-          bad  tools.unlike_any: there is no tool `add` in this file
-          bad  tools.ad: `good` has no such tool; did you mean `add`?
-          bad  tools.unlike_any: `good` has no such tool
-        d.json
-          bad  there is no server `god` in the configuration; did you mean `good`?
-        e.json
-          note  there is no server `elsewhere` in the configuration, so its tools were not compared
-        f.json
-          note  it holds for `>=99` and `time` is version 0.1.0, so it is not used now
-        g.json
-          bad  it cannot be read: No such file or directory (os error 2)
-        2 of 7 files in order
-        [exit 1]
-        "
+    a.json
+      bad  3:31: unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `exampleCall`, `canChainWith`, `chainsWith`, `typicalWorkflows`, `estimatedLatency`, `rateLimit`, `source`
+    b.json
+      bad  1:20: EOF while parsing a value
+    c.json
+      bad  tools.unlike_any: there is no tool `add` in this file
+      bad  tools.ad: `good` has no such tool; did you mean `add`?
+      bad  tools.unlike_any: `good` has no such tool
+    d.json
+      bad  there is no server `god` in the configuration; did you mean `good`?
+    e.json
+      note  there is no server `elsewhere` in the configuration, so its tools were not compared
+    f.json
+      note  it holds for `>=99` and `time` is version 0.1.0, so it is not used now
+    g.json
+      bad  it cannot be read: No such file or directory (os error 2)
+    2 of 7 files in order
+    [exit 1]
+    "
     );
     insta::assert_snapshot!(place.run(&["metadata", "check", "a.json", "e.json", "--json"]), @r#"
     {
@@ -132,7 +138,7 @@ fn r2_what_is_wrong_with_a_file_is_told_with_its_place() {
               "level": "bad",
               "line": 3,
               "column": 31,
-              "message": "unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `chainsWith`, `rateLimit`, `source`"
+              "message": "unknown field `exmples`, expected one of `action`, `targets`, `category`, `effect`, `tags`, `keywords`, `useCases`, `examples`, `notFor`, `exampleCall`, `canChainWith`, `chainsWith`, `typicalWorkflows`, `estimatedLatency`, `rateLimit`, `source`"
             }
           ]
         },
@@ -195,7 +201,11 @@ fn r13_vectors_are_exported_with_their_tools_and_imported_as_they_are() {
     assert_eq!(kept, echo);
     assert!(all.lines().count() > 1);
     to.write("desk/broken.jsonl", "{\"model\": 1}\n");
-    insta::assert_snapshot!(to.run(&["metadata", "vectors", "import", "broken.jsonl"]), @"");
+    insta::assert_snapshot!(to.run(&["metadata", "vectors", "import", "broken.jsonl"]), @"
+    [stderr]
+    error: `broken.jsonl` cannot be read: line 1 is no vector: invalid type: integer `1`, expected a string at line 1 column 11
+    [exit 2]
+    ");
 }
 
 #[test]

@@ -383,7 +383,7 @@ mod tests {
             "required": ["issue_key", "mode", "limit", "since", "force", "tags", "who"],
             "$defs": {"person": {"type": "object", "properties": {"email": {"type": "string"}}, "required": ["email"]}},
         });
-        insta::assert_snapshot!(sample(schema), @r#""#);
+        insta::assert_snapshot!(sample(schema), @r#"{"issue_key":"PROJ-123","mode":"add","limit":8,"since":"2026-01-31","force":false,"tags":["tags t","tags 2"],"who":null}"#);
     }
 
     #[test]
@@ -391,16 +391,16 @@ mod tests {
         insta::assert_snapshot!(sample(json!({
             "properties": {"url": {"type": "string"}, "path": {"type": "string"}},
             "oneOf": [{"required": ["path"]}, {"required": ["url"]}],
-        })), @"");
+        })), @r#"{"path":"/path/to/file"}"#);
         insta::assert_snapshot!(sample(json!({
             "allOf": [{"properties": {"kind": {"const": "a"}}, "required": ["kind"]}],
             "if": {"properties": {"kind": {"const": "a"}}}, "then": {"required": ["size"]},
             "properties": {"size": {"type": "number", "exclusiveMinimum": 1, "maximum": 2}},
-        })), @"");
+        })), @r#"{"size":2,"kind":"a"}"#);
         insta::assert_snapshot!(sample(json!({
             "required": ["card"], "dependentRequired": {"card": ["holder"]}, "minProperties": 3,
             "properties": {"card": {"pattern": "^\\d{4}$"}, "holder": {"maxLength": 3, "type": "string"}, "note": {"type": "boolean"}},
-        })), @"");
+        })), @r#"{"card":"1111","holder":"hol","note":true}"#);
     }
 
     #[test]

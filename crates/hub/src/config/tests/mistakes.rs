@@ -129,6 +129,10 @@ fn every_mistake_in_the_rest_is_reported_at_once() {
     toolyard.json:4:20: `when` is missing in `skills.s`
     toolyard.json:5:36: `*` in `policy.rateLimits` must be between 1 and 1000000, not 0
       hint: calls per minute
+    toolyard.json:5:71: `period` in `policy.rateLimits.a__*` must be between 1 and 2592000, not 0
+      hint: within how many seconds; 60 by default
+    toolyard.json:5:74: unknown key `per` in `policy.rateLimits.a__*`
+      hint: did you mean `period`?
     toolyard.json:7:16: `surface` in `serve` cannot be `everything`
       hint: one of `route`, `toolset`, `search`, `all`, `auto`
     toolyard.json:7:38: `http` in `serve` is not an address to listen on
