@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn r3_there_is_no_example_of_what_nothing_fits_or_what_never_ends() {
         let nothing = json!({"properties": {"a": {"type": "string", "pattern": "("}}, "required": ["a"]});
-        let endless = json!({"properties": {"a": {"$ref": "#"}}, "required": ["a"]});
+        let endless = json!({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]});
         let broad = json!({
             "$defs": {"n": {"anyOf": [{"$ref": "#/$defs/m"}, {"$ref": "#/$defs/m"}], "not": {}},
                 "m": {"properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "#/$defs/n"}}, "required": ["a", "b"]}},

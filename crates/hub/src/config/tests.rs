@@ -330,7 +330,7 @@ fn r14_without_the_block_semantic_search_is_on() {
 }
 
 #[test]
-fn r14_every_key_of_the_routing_block_does_something() {
+fn r14_every_key_of_the_routing_block_is_read() {
     let changed = r#"{ "routing": { "profile": "seed",
         "confidenceThreshold": 0.5, "maxCandidates": 9, "enableMultiTool": false, "enableCaching": false,
         "cacheSize": 10, "cacheTTL": 60,
