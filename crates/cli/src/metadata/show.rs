@@ -49,7 +49,7 @@ fn lines(known: &Metadata) -> String {
             let items: Vec<&str> = items.iter().filter_map(serde_json::Value::as_str).collect();
             items.join("; ")
         }
-        other => other.to_string(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => other.to_string(),
     };
     let members = members.as_object().into_iter().flatten().map(|(name, value)| (name, said(value)));
     let rows = members

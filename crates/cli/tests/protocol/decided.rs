@@ -221,28 +221,6 @@ async fn r2_latency_and_failures_are_measured_and_outlive_the_hub() {
     hub.close().await;
 }
 
-async fn sleep(hub: &Hub, tool: &str, ms: u64) {
-    let mut params = Fields::default();
-    params.set("arguments", raw(&json!({ "ms": ms })));
-    hub.call(&hub.snapshot(), tool, params, &Arc::new(Caller::nobody())).await.unwrap();
-}
-
-#[tokio::test]
-async fn r2_of_equal_tools_the_one_that_is_measured_as_faster_comes_first() {
-    let yard = Yard::of(json!({"alpha": good(&[]), "beta": good(&[])})).learnt().await;
-    let hub = open(config(&yard));
-    let wanted = Wanted::plain("sleep");
-    let before = names(&hub, &wanted).await;
-    assert_eq!(before[..2], ["alpha__sleep", "beta__sleep"], "equals are in the order of their names");
-    sleep(&hub, "alpha__sleep", 1500).await;
-    assert_eq!(names(&hub, &wanted).await, before, "one that was never called may be slower still");
-    sleep(&hub, "beta__sleep", 0).await;
-    let after = names(&hub, &wanted).await;
-    assert_eq!(after[..2], ["beta__sleep", "alpha__sleep"]);
-    assert_eq!(after[2..], before[2..]);
-    hub.close().await;
-}
-
 #[tokio::test]
 async fn r2_a_tool_is_known_with_its_measured_time_an_example_call_and_what_follows() {
     let yard = two().await;

@@ -337,7 +337,7 @@ async fn r20_limits_and_policy_hold_for_routed_calls() {
     let again = whole(&client, echo).await;
     assert_eq!(again["isError"], true);
     assert!(
-        again["structuredContent"]["error"].as_str().unwrap().contains("1 times within a minute"),
+        again["structuredContent"]["error"].as_str().unwrap().contains("once within a minute"),
         "{again}"
     );
     let denied =

@@ -39,7 +39,7 @@ pub(super) fn followers(catalog: &Catalog, knowledge: &Knowledge, position: usiz
         }
     }
     // Of equals the order of the server stands.
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|it| std::cmp::Reverse(it.0));
     found.iter().take(MOST).map(|(_, at)| catalog.tools()[*at].name.clone()).collect()
 }
 

@@ -1,7 +1,6 @@
 //! What is known of a tool, with what was seen of its calls and the workflows that use it.
 
 use toolyard_core::metadata::Metadata;
-use toolyard_core::rank::Decision;
 use toolyard_core::tool::Tool;
 
 use super::Hub;
@@ -45,27 +44,5 @@ impl Hub {
     /// Keeps vectors that another store had.
     pub fn keep_vectors(&self, vectors: &[StoredVector]) -> Result<(), ImportError> {
         meaning::keep(&self.store, vectors)
-    }
-
-    /// Puts the fastest of the tools first that fit a request equally well, as far as calls of them were seen.
-    ///
-    /// A decision is remembered without it, because how long calls take is no part of what it was made from.
-    pub(super) fn fastest_first(&self, snapshot: &Snapshot, decision: &Decision) -> Option<Decision> {
-        let candidates = &decision.candidates;
-        let first = candidates.first()?;
-        let equals = candidates.iter().take_while(|it| it.score.total_cmp(&first.score).is_eq());
-        // Times of the same size are equal: what is chosen must not change with every call.
-        let size = |position: usize| {
-            let tool = &snapshot.catalog.tools()[position];
-            self.latency_ms(tool.id.as_str()).map(u64::ilog2)
-        };
-        let own = size(first.position)?;
-        let sizes = equals.enumerate().filter_map(|(at, it)| Some((size(it.position)?, at)));
-        let (fastest, at) = sizes.min()?;
-        (fastest < own).then(|| {
-            let mut decision = decision.clone();
-            decision.candidates[..=at].rotate_right(1);
-            decision
-        })
     }
 }

@@ -126,11 +126,6 @@ impl Scene {
 impl Hub {
     /// Ranks tools for words and decides which is meant, or finds that it was decided before.
     pub async fn rank(&self, snapshot: &Snapshot, wanted: &Wanted<'_>) -> Arc<Decision> {
-        let decision = self.rank_or_remember(snapshot, wanted).await;
-        self.fastest_first(snapshot, &decision).map_or(decision, Arc::new)
-    }
-
-    async fn rank_or_remember(&self, snapshot: &Snapshot, wanted: &Wanted<'_>) -> Arc<Decision> {
         let (mut scene, start) = (self.scene_learnt().await, Instant::now());
         let config = Arc::clone(&scene.config);
         let routing = &config.routing;

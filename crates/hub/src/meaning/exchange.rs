@@ -60,7 +60,7 @@ pub(crate) fn stored(store: &Store, catalog: &Catalog) -> Vec<StoredVector> {
 
 /// Keeps vectors, all of them or none if one is wrong.
 pub(crate) fn keep(store: &Store, vectors: &[StoredVector]) -> Result<(), ImportError> {
-    let mut by_model: BTreeMap<i64, Vec<(Vec<u8>, Vec<u8>)>> = BTreeMap::new();
+    let mut by_model: BTreeMap<i64, Vec<Row>> = BTreeMap::new();
     for (at, vector) in vectors.iter().enumerate() {
         let (model, row) = row(vector).ok_or(ImportError::Form(at + 1))?;
         by_model.entry(model).or_default().push(row);
@@ -73,7 +73,10 @@ pub(crate) fn keep(store: &Store, vectors: &[StoredVector]) -> Result<(), Import
     Ok(())
 }
 
-fn row(vector: &StoredVector) -> Option<(i64, (Vec<u8>, Vec<u8>))> {
+/// The key of a text, and the vector as the store has it.
+type Row = (Vec<u8>, Vec<u8>);
+
+fn row(vector: &StoredVector) -> Option<(i64, Row)> {
     let model = i64::from_le_bytes(bytes(&vector.model)?);
     let text: [u8; 16] = bytes(&vector.text)?;
     let numbers = vector.vector.iter().map(|number| number.cast_unsigned());

@@ -37,7 +37,7 @@ pub(super) struct Part {
 /// same parts only if they are written alike. `None` for a text that cannot be read.
 pub(super) fn parts(definition: &str) -> Option<BTreeMap<String, Part>> {
     let mut parts = BTreeMap::new();
-    members(String::new(), shown(definition)?, &mut parts);
+    members("", shown(definition)?, &mut parts);
     Some(parts)
 }
 
@@ -55,7 +55,7 @@ fn shown(definition: &str) -> Option<Vec<(String, Node<'_>)>> {
     Some(members.filter(|(_, value)| !value.says_nothing()).collect())
 }
 
-fn members(path: String, members: Vec<(String, Node<'_>)>, parts: &mut BTreeMap<String, Part>) {
+fn members(path: &str, members: Vec<(String, Node<'_>)>, parts: &mut BTreeMap<String, Part>) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for (key, value) in members {
         let value = value.of(&key);
@@ -74,7 +74,7 @@ fn part(path: String, node: Node<'_>, parts: &mut BTreeMap<String, Part>) {
         Node::List(_) | Node::Object(_) => false,
     };
     let read = match node {
-        Node::Object(inner) if !inner.is_empty() => return members(path, inner, parts),
+        Node::Object(inner) if !inner.is_empty() => return members(&path, inner, parts),
         Node::List(items) if !items.iter().all(is_plain) => {
             for (at, item) in items.into_iter().enumerate() {
                 part(format!("{path}[{at}]"), item, parts);

@@ -48,11 +48,12 @@ impl Tasks {
         own.is_some_and(|own| own.iter().any(|(at, known)| at == server && known == id))
     }
 
-    /// Says why a request is not passed on: the task that it names is not its client's.
+    /// Says why a request is not passed on: the task that it names is another client's. What nobody began here is for
+    /// the server to refuse.
     pub(super) fn refusal(&self, server: &Arc<str>, request: &Request) -> Option<ErrorObject> {
-        let method = request.method.strip_prefix(FAMILY)?;
-        let id = request.params.text("taskId").unwrap_or_default();
-        if method == "list" || self.owns(server, &request.caller, &id) {
+        let id = request.params.text("taskId").filter(|_| request.method.starts_with(FAMILY))?;
+        let is_known = |own: &VecDeque<OwnTask>| own.iter().any(|(at, known)| at == server && *known == id);
+        if self.owns(server, &request.caller, &id) || !self.0.lock().values().any(is_known) {
             return None;
         }
         let shown: String = toolyard_core::tool::clean(&id).chars().take(100).collect();
