@@ -1,5 +1,6 @@
 //! Everything that is known of one tool.
 
+use serde_json::Value;
 use toolyard_core::metadata::Metadata;
 use toolyard_core::tool::clean;
 
@@ -43,10 +44,10 @@ pub(super) async fn run(common: &Common, asked: &Show) -> Result<(), Failure> {
 /// Writes each member of the JSON form that says something in a line.
 fn lines(known: &Metadata) -> String {
     let members = serde_json::to_value(known).expect("metadata has a JSON form");
-    let said = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        serde_json::Value::Array(items) => {
-            let items: Vec<&str> = items.iter().filter_map(serde_json::Value::as_str).collect();
+    let said = |value: &Value| match value {
+        Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        Value::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
             items.join("; ")
         }
         other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => other.to_string(),
