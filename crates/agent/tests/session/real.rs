@@ -7,7 +7,7 @@ use toolyard_core::turn::TurnEnding;
 use crate::desk::{Desk, Listener};
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs `scripts/servers models` and minutes"]
+#[ignore = "takes minutes: scripts/servers models && cargo nextest run -p toolyard-agent --run-ignored only real::"]
 async fn i1_a_small_model_finds_out_the_time_with_a_tool() {
     let service = Listening::start(servers::model("qwen2.5-coder-1.5b"));
     let desk = Desk::before(&format!("{}#qwen", service.url())).await;
@@ -20,7 +20,7 @@ async fn i1_a_small_model_finds_out_the_time_with_a_tool() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs `scripts/servers models` and minutes"]
+#[ignore = "takes minutes: scripts/servers models && cargo nextest run -p toolyard-agent --run-ignored only real::"]
 async fn i4_whatever_a_tiny_model_says_the_turn_ends_within_its_bounds() {
     let service = Listening::start(servers::model("smollm2-135m"));
     let desk = Desk::before(&format!("{}#smollm", service.url())).await;

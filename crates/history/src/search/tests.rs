@@ -16,7 +16,8 @@ const MONTH: i64 = 30 * 86_400_000;
 
 /// Takes about a minute: `cargo nextest run -p toolyard-history a_million --run-ignored all`.
 #[test]
-#[ignore = "filling the history takes long; the same is tested with fewer routes"]
+#[ignore = "filling the history takes long, and fewer routes are tested: \
+            cargo nextest run -p toolyard-history --run-ignored only a_million_routes"]
 fn r15_a_million_routes_are_read_through_indexes() {
     read_through_indexes(1_000_000);
 }
