@@ -14,7 +14,6 @@ use crate::{History, Rating, Retention, RouteOutcome, RouteSearch};
 const START: i64 = 4_000_000_000_000;
 const MONTH: i64 = 30 * 86_400_000;
 
-/// Takes about a minute: `cargo nextest run -p toolyard-history a_million --run-ignored all`.
 #[test]
 #[ignore = "filling the history takes long, and fewer routes are tested: \
             cargo nextest run -p toolyard-history --run-ignored only a_million_routes"]

@@ -12,7 +12,7 @@ use crate::{all, lesson, opened, recorded, route};
 const FOLDER: &str = "TOOLYARD_TEST_HISTORY";
 
 #[test]
-#[ignore = "a process that others start"]
+#[ignore = "other tests start it as a process: cargo nextest run -p toolyard-history sharing::"]
 fn r15_a_process_writes_until_it_is_ended() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let history = opened(Path::new(&folder));
