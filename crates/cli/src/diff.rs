@@ -83,6 +83,7 @@ pub(crate) async fn chosen(hub: &Hub, names: &[String]) -> Result<Vec<UndecidedT
 pub(crate) fn words(hub: &Hub, waiting: &UndecidedTool) -> String {
     let state = match waiting.tool.why {
         WaitingFor::New => "new: nobody has approved it".yellow().to_string(),
+        WaitingFor::Unknown => "new: what was approved before is lost".yellow().to_string(),
         WaitingFor::Changed => "changed".red().to_string(),
     };
     let mut text = format!("{}  {state}\n", clean(waiting.tool.id.as_str()).bold());

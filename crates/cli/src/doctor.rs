@@ -99,7 +99,7 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
     let is_asked = |name: &str| asked.server.as_ref().is_none_or(|only| name == *only);
     let off = config.off.iter().filter(|(name, _)| is_asked(name)).map(|(name, off)| check::off(name, off));
     let off: Vec<check::Checked> = off.collect();
-    let (checked, about_meaning, about_models, about_skills) = setup::with_config(config, async |hub| {
+    let (checked, about_meaning, about_models, found) = setup::with_config(config, async |hub| {
         let mut checks = JoinSet::new();
         for upstream in hub.upstreams() {
             if is_asked(&upstream.name) {
@@ -139,17 +139,18 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         if !about_models.is_empty() && !common.json {
             waiting.suspend(|| output::text(&block("language models", &about_models)))?;
         }
-        let (mut about_skills, about_names) = (skills(hub).await, old_names(hub));
-        for (title, findings) in [("skills", &about_skills), ("old names", &about_names)] {
+        let found =
+            [("skills", skills(hub).await), ("old names", old_names(hub)), ("approvals", approvals(hub))];
+        for (title, findings) in &found {
             if !findings.is_empty() && !common.json {
                 waiting.suspend(|| output::text(&block(title, findings)))?;
             }
         }
-        about_skills.extend(about_names);
-        Ok((checked, about_meaning, about_models, about_skills))
+        let found: Vec<Finding> = found.into_iter().flat_map(|(_, findings)| findings).collect();
+        Ok((checked, about_meaning, about_models, found))
     })
     .await?;
-    about_file.extend(about_skills);
+    about_file.extend(found);
     conclude(common, &source, [&about_file, &about_system, &about_meaning, &about_models], checked)
 }
 
@@ -250,6 +251,12 @@ async fn suspects(hub: &Arc<Hub>, server: Option<&str>) -> BTreeMap<String, Vec<
 }
 
 /// Says which old names of tools lead nowhere, as far as the tools of servers are known.
+/// Says that it is not known what was approved, where that is so.
+fn approvals(hub: &Hub) -> Vec<Finding> {
+    let fix = "`toolyard diff` shows every tool that waits, `toolyard approve --all` accepts them";
+    hub.lost_approvals().map(|it| Finding::note(it.what, fix)).into_iter().collect()
+}
+
 fn old_names(hub: &Hub) -> Vec<Finding> {
     let bad = |what| Finding::bad(what, "correct it under `aliases`, or delete it");
     hub.alias_problems().into_iter().map(bad).collect()

@@ -148,7 +148,9 @@ fn words(known: &[Shelf<'_>], failed: &[Shelf<'_>]) -> String {
 fn waiting(tool: &WithheldTool) -> Vec<Cell> {
     let server = clean(&tool.server).into_owned();
     let helps = match tool.why {
-        WaitingFor::New => format!("withheld: `toolyard approve {server}` accepts it"),
+        WaitingFor::New | WaitingFor::Unknown => {
+            format!("withheld: `toolyard approve {server}` accepts it")
+        }
         WaitingFor::Changed => format!("withheld: `toolyard diff {server}` shows what changed"),
     };
     let state = Cell::new(format!("{:<7}", tool.why.name())).fg(Color::Red);

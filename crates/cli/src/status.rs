@@ -22,17 +22,18 @@ use crate::setup;
 States: configured (never reached), known (not running, its tools are known), starting,
 ready, failed, stopped (the next call starts it), off (it lacks an environment variable).
 With --json: {\"hubs\": [{\"pid\", \"serving\", \"config\", \"servers\", \"meaning\", \"routes\"}], \"servers\": [{\"name\",
-\"transport\", \"state\", \"reason\", \"tools\", \"problems\", \"waiting\"}]}; the outer \"servers\" are those of the
-configuration, as far as they are known when no hub is asked")]
+\"transport\", \"state\", \"reason\", \"tools\", \"problems\", \"waiting\"}], \"lostApprovals\": null | {\"what\",
+\"file\"}}; the outer \"servers\" are those of the configuration, as far as they are known when no hub is asked")]
 pub(crate) struct Show {}
 
 pub(crate) async fn run(common: &Common) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
-        let (hubs, servers) = (hub.running_hubs(), hub.servers());
+        let (hubs, servers, lost) = (hub.running_hubs(), hub.servers(), hub.lost_approvals());
         if common.json {
-            return Ok(output::json(&json!({ "hubs": hubs, "servers": servers }))?);
+            return Ok(output::json(&json!({ "hubs": hubs, "servers": servers, "lostApprovals": lost }))?);
         }
-        let mut text = String::new();
+        let lost = lost.map(|it| format!("{} {}\n\n", "!".red().bold(), clean(&it.what)));
+        let mut text = lost.unwrap_or_default();
         for Status { pid, serving, config, servers, meaning, routes } in &hubs {
             let config = match config {
                 Some(path) => path.display().to_string(),

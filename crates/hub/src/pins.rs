@@ -5,10 +5,12 @@
 
 mod canon; //      one way of writing a definition
 mod difference; // what differs between two
+mod known; //      what is approved
+mod sighting; //   the tools of one listing
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,7 +25,12 @@ use crate::jsonrpc::Fields;
 use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
 use crate::upstream::Listing;
 
+use known::{Known, Lost, by_tool};
+use sighting::SeenTool;
+
 pub use difference::{Alteration, WordChange, WordRun, difference, remarks};
+pub use known::LostApprovals;
+pub(crate) use sighting::Sighting;
 
 /// On which day the hub first saw each tool of each server, in days since 1970.
 pub(crate) type FirstSeen = HashMap<Arc<str>, HashMap<String, u64>>;
@@ -71,6 +78,9 @@ impl Pin {
 pub enum WaitingFor {
     /// Nobody approved it yet.
     New,
+    /// Whether anybody did is not known: what was approved was lost or cannot be read.
+    #[serde(rename = "new")]
+    Unknown,
     /// It is not what was approved.
     Changed,
 }
@@ -79,7 +89,7 @@ impl WaitingFor {
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::New => "new",
+            Self::New | Self::Unknown => "new",
             Self::Changed => "changed",
         }
     }
@@ -113,6 +123,11 @@ impl WithheldTool {
                 "tool `{id}` is withheld: nobody has approved it yet; `toolyard diff {server}` shows it, \
                  `toolyard approve {server}` accepts it"
             ),
+            WaitingFor::Unknown => format!(
+                "tool `{id}` is withheld: the store with what was approved was damaged or cannot be read; `toolyard \
+                 doctor` says more, `toolyard diff {server}` shows the tool, `toolyard approve {server}` accepts it, \
+                 and `toolyard approve --all` everything that waits"
+            ),
         }
     }
 }
@@ -142,20 +157,6 @@ impl Terms {
         };
         Some(Self { trust, address, most: server.limits.tools })
     }
-}
-
-/// The tools of one listing with their pins.
-#[derive(Debug, Default)]
-pub(crate) struct Sighting {
-    tools: Vec<SeenTool>,
-}
-
-#[derive(Debug)]
-struct SeenTool {
-    name: String,
-    pin: String,
-    raw: String,
-    at: Vec<usize>,
 }
 
 /// Something that was noticed, to be written down.
@@ -196,48 +197,12 @@ pub(crate) struct Pins {
     known: Mutex<Known>,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    revision: i64,
-    approved: HashMap<String, ApprovedTools>,
-    origins: HashMap<String, OriginRow>,
-    told: HashMap<String, Told>,
-}
-
-/// The approved definitions of a server's tools.
-type ApprovedTools = HashMap<String, Vec<PinRow>>;
-
-/// What was said about a server already.
-#[derive(Debug, Default)]
-struct Told {
-    withheld: BTreeSet<String>,
-    lines: usize,
-}
-
-impl Told {
-    /// Whether one more line is said; the last says that it is the last.
-    fn says_on(&mut self, server: &str) -> bool {
-        self.lines += 1;
-        if self.lines == MOST_LINES {
-            tracing::warn!(
-                server,
-                "its tools change all the time; `toolyard list` tells, the log does not any more"
-            );
-        }
-        self.lines < MOST_LINES
-    }
-}
-
 impl Pins {
     /// Reads what was approved.
     pub(crate) fn open(store: Arc<Store>) -> Self {
         let origins = store.origins().into_iter().map(|it| (it.server.clone(), it)).collect();
-        let known = Known {
-            revision: store.pin_revision(),
-            approved: by_server(store.pins()),
-            origins,
-            told: HashMap::new(),
-        };
+        let mut known = Known { origins, ..Known::default() };
+        known.take(store.approvals());
         Self { store, known: Mutex::new(known) }
     }
 
@@ -265,7 +230,7 @@ impl Pins {
             Sighting::of(tools.iter().take(terms.most), known.approved.get(server))
         };
         let mut notices = Vec::new();
-        if terms.trust == Trust::FirstUse {
+        if terms.trust == Trust::FirstUse && !self.known.lock().is_lost(server) {
             notices.extend(self.accept_unknown(server, tools, &sighting));
         }
         notices.extend(self.tell_withheld(server, &sighting));
@@ -315,10 +280,9 @@ impl Pins {
     /// Returns the tools of a sighting that wait for a person.
     pub(crate) fn withheld(&self, server: &Arc<str>, sighting: &Sighting) -> Vec<WithheldTool> {
         let known = self.known.lock();
-        let approved = known.approved.get(&**server);
         let waits = |seen: &SeenTool| {
             Some(WithheldTool {
-                why: waiting(approved, seen)?,
+                why: known.waiting(server, seen)?,
                 id: ToolId::new(server, &seen.name),
                 server: Arc::clone(server),
                 name: seen.name.clone(),
@@ -379,18 +343,55 @@ impl Pins {
         seen
     }
 
+    /// Says that it is not known what was approved, where that is so.
+    pub(crate) fn lost(&self) -> Option<LostApprovals> {
+        Some(match self.known.lock().lost.as_ref()? {
+            Lost::Damaged(damage) => LostApprovals {
+                what: format!(
+                    "the store was damaged and what was approved is lost with it; tools wait until a person approves \
+                     them (`toolyard approve --all`); the damaged file is `{}`",
+                    damage.aside.display()
+                ),
+                file: Some(damage.aside.clone()),
+            },
+            Lost::Unread(why) => LostApprovals {
+                what: format!(
+                    "what was approved cannot be read, so no tool is approved by being seen: {why}"
+                ),
+                file: None,
+            },
+        })
+    }
+
+    /// Notes of which of all servers a person has seen everything that is listed.
+    pub(crate) fn reviewed(&self, servers: &[&str], all: &[&str]) -> Result<(), store::Error> {
+        let is_every = {
+            let known = self.known.lock();
+            if known.lost.is_none() {
+                return Ok(());
+            }
+            all.iter().all(|it| servers.contains(it) || !known.is_lost(it))
+        };
+        self.store.keep_reviewed(servers, is_every)?;
+        self.known.lock().take(self.store.approvals());
+        Ok(())
+    }
+
     /// Reads again what is approved when another hub changed it; `true` when it is not the same.
     pub(crate) fn refresh(&self) -> bool {
         let revision = self.store.pin_revision();
-        if self.known.lock().revision == revision {
-            return false;
+        {
+            let known = self.known.lock();
+            let is_read = !matches!(known.lost, Some(Lost::Unread(_)));
+            if is_read && Some(known.revision) == revision {
+                return false;
+            }
         }
-        let approved = by_server(self.store.pins());
+        let read = self.store.approvals();
         let mut known = self.known.lock();
-        known.revision = revision;
-        let is_other = known.approved != approved;
-        known.approved = approved;
-        is_other
+        let before = (known.approved.clone(), known.lost.clone());
+        known.take(read);
+        before != (known.approved.clone(), known.lost.clone())
     }
 
     /// Approves the tools that nobody has seen before.
@@ -433,11 +434,10 @@ impl Pins {
     /// Says which tools are withheld, each once.
     fn tell_withheld(&self, server: &str, sighting: &Sighting) -> Option<Notice> {
         let mut known = self.known.lock();
-        let Known { approved, told, .. } = &mut *known;
-        let approved = approved.get(server);
-        let waiting = sighting.tools.iter().filter(|seen| waiting(approved, seen).is_some());
-        let told = told.entry(server.to_owned()).or_default();
-        let fresh = waiting.filter(|seen| told.withheld.insert(seen.name.clone()));
+        let waiting = sighting.tools.iter().filter(|seen| known.waiting(server, seen).is_some());
+        let waiting: Vec<&SeenTool> = waiting.collect();
+        let told = known.told.entry(server.to_owned()).or_default();
+        let fresh = waiting.into_iter().filter(|seen| told.withheld.insert(seen.name.clone()));
         let tools: Vec<(String, String)> = fresh.map(|seen| (seen.name.clone(), seen.pin.clone())).collect();
         // Names that are made up anew each time are remembered only so long.
         if told.withheld.len() > MOST_PINS {
@@ -462,67 +462,6 @@ impl Pins {
     }
 }
 
-impl Sighting {
-    /// Returns the names of its tools.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|seen| seen.name.as_str())
-    }
-
-    /// Returns the places of its tools in what was looked at.
-    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
-        self.tools.iter().flat_map(|seen| seen.at.iter().copied())
-    }
-
-    /// Reads tools; those whose very text was approved need no second look.
-    fn of<'t>(tools: impl Iterator<Item = &'t Box<RawValue>>, approved: Option<&ApprovedTools>) -> Self {
-        let mut names: Vec<(String, Vec<(usize, &str)>)> = Vec::new();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        for (at, definition) in tools.enumerate() {
-            // One without a name is nobody's tool, and the catalog says so.
-            let Some(name) = name_of(definition) else { continue };
-            let place = *places.entry(name.clone()).or_insert(names.len());
-            match names.get_mut(place) {
-                Some((_, texts)) => texts.push((at, definition.get())),
-                None => names.push((name, vec![(at, definition.get())])),
-            }
-        }
-        let seen = |(name, texts): (String, Vec<(usize, &str)>)| {
-            let raw = digest(texts.iter().map(|(_, text)| *text));
-            let same = approved.and_then(|it| it.get(&name)?.iter().find(|row| row.raw == raw));
-            let pin = match same {
-                Some(row) => row.pin.clone(),
-                None => Pin::of_all(texts.iter().map(|(_, text)| *text)).0,
-            };
-            SeenTool { name, pin, raw, at: texts.into_iter().map(|(at, _)| at).collect() }
-        };
-        Self { tools: names.into_iter().map(seen).collect() }
-    }
-}
-
-impl SeenTool {
-    fn row(&self) -> PinRow {
-        PinRow { tool: self.name.clone(), pin: self.pin.clone(), raw: self.raw.clone() }
-    }
-}
-
-/// Returns the name of a definition.
-pub(crate) fn name_of(definition: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
-    serde_json::from_str::<Named>(definition.get()).ok().map(|it| it.name)
-}
-
-/// Says why a tool waits, where it does.
-fn waiting(approved: Option<&ApprovedTools>, seen: &SeenTool) -> Option<WaitingFor> {
-    match approved.and_then(|it| it.get(&seen.name)) {
-        None => Some(WaitingFor::New),
-        Some(rows) if rows.iter().any(|row| row.pin == seen.pin) => None,
-        Some(_) => Some(WaitingFor::Changed),
-    }
-}
-
 /// Writes the definitions of one name as they are kept for a person; nothing where that is too long.
 pub(crate) fn shown(texts: &[&str]) -> Option<String> {
     let text = match texts {
@@ -539,22 +478,6 @@ fn named(tools: &[(String, String)]) -> String {
         0 => names,
         more => format!("{names} and {more} more"),
     }
-}
-
-fn by_server(rows: Vec<(String, PinRow)>) -> HashMap<String, ApprovedTools> {
-    let mut servers: HashMap<String, ApprovedTools> = HashMap::new();
-    for (server, row) in rows {
-        servers.entry(server).or_default().entry(row.tool.clone()).or_default().push(row);
-    }
-    servers
-}
-
-fn by_tool(rows: Vec<PinRow>) -> ApprovedTools {
-    let mut tools = ApprovedTools::new();
-    for row in rows {
-        tools.entry(row.tool.clone()).or_default().push(row);
-    }
-    tools
 }
 
 /// The whole digest, because whoever writes a definition may look for another one with the same.

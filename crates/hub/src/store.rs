@@ -2,20 +2,22 @@
 //!
 //! A hub without its store works, it only has to learn again; so nothing here stops it.
 
-mod once; // calls that may be repeated without a second effect
-mod pinned; // approved definitions
+mod database; // the file: made whole, put aside when it is damaged
+mod once; //     calls that may be repeated without a second effect
+mod pinned; //   approved definitions
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 pub use pinned::Approval;
-pub(crate) use pinned::{Approver, FreshPin, OriginRow, PinRow};
+pub(crate) use pinned::{Approvals, Approver, Damage, FreshPin, OriginRow, PinRow};
 
 use crate::private;
 use crate::routing::{Measured, Tally};
@@ -37,6 +39,8 @@ pub struct Error {
 pub struct Store {
     path: PathBuf,
     connection: Mutex<Connection>,
+    /// Whether the connection stands in for a file that holds approvals and cannot be read.
+    is_stand_in: AtomicBool,
 }
 
 /// What a running hub says about itself, for `toolyard status`.
@@ -105,19 +109,23 @@ impl Store {
     /// Opens the store of a folder. A damaged file is put aside; an unwritable folder keeps nothing new.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("toolyard.db");
-        let connection = private::folder(folder).map_err(|err| err.to_string()).and_then(|()| {
-            connect(&path).or_else(|err| reopen_damaged(&path, &err)).map_err(|err| err.to_string())
-        });
+        let connection = private::folder(folder)
+            .map_err(|err| err.to_string())
+            .and_then(|()| database::open(&path).map_err(|err| err.to_string()));
+        let mut is_stand_in = false;
         let connection = connection.unwrap_or_else(|err| {
-            let readable = read_only(&path);
+            let readable = database::read_only(&path);
             let what = if readable.is_ok() { "nothing new" } else { "nothing" };
             tracing::warn!(
                 "{what} will be remembered: the store at `{}` cannot be written: {err}",
                 path.display()
             );
-            readable.unwrap_or_else(|_| in_memory())
+            readable.unwrap_or_else(|_| {
+                is_stand_in = database::is_there(&path);
+                database::in_memory()
+            })
         });
-        Self { path, connection: Mutex::new(connection) }
+        Self { path, connection: Mutex::new(connection), is_stand_in: is_stand_in.into() }
     }
 
     /// Returns what was learnt of a server under the same configuration.
@@ -255,93 +263,47 @@ impl Store {
     }
 
     fn write_rows(&self, sql: &str, values: impl rusqlite::Params + Copy) -> Result<usize, Error> {
-        let mut connection = self.connection.lock();
-        let attempt = |connection: &Connection| {
+        self.with(|connection| {
             connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values))
-        };
-        let mut written = attempt(&connection);
-        if let Err(err) = &written
-            && is_damage(err)
+        })
+    }
+
+    /// Works on the file. When it proves damaged it is put aside, and the work done on a new one.
+    fn with<T>(&self, mut work: impl FnMut(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let mut connection = self.connection.lock();
+        let mut done = work(&mut connection);
+        if let Err(err) = &done
+            && database::is_damage(err)
         {
             // Closed before its files are moved: closing removes a journal by its name.
-            drop(std::mem::replace(&mut *connection, in_memory()));
-            written = reopen_damaged(&self.path, err).and_then(|reopened| {
-                *connection = reopened;
-                attempt(&connection)
+            drop(std::mem::replace(&mut *connection, database::in_memory()));
+            self.is_stand_in.store(true, Ordering::Relaxed);
+            done = database::replaced(&self.path, err).and_then(|replaced| {
+                *connection = replaced;
+                self.is_stand_in.store(false, Ordering::Relaxed);
+                work(&mut connection)
             });
         }
-        written.map_err(|source| Error { path: self.path.clone(), source })
+        done.map_err(|source| Error { path: self.path.clone(), source })
     }
-}
 
-fn in_memory() -> Connection {
-    let memory = Connection::open_in_memory().expect("memory is there");
-    prepare(&memory).expect("the schema is valid");
-    memory
-}
-
-/// Opens a store of which nothing can be written, not even the journal.
-fn read_only(path: &Path) -> rusqlite::Result<Connection> {
-    let mut address =
-        url::Url::from_file_path(path).map_err(|()| rusqlite::Error::InvalidPath(path.to_owned()))?;
-    address.set_query(Some("immutable=1"));
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(address.as_str(), flags)?;
-    connection.query_row("SELECT count(*) FROM server", [], |_| Ok(()))?;
-    Ok(connection)
-}
-
-fn is_damage(err: &rusqlite::Error) -> bool {
-    let code = err.sqlite_error_code();
-    matches!(code, Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt))
-}
-
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // What cannot be made or narrowed SQLite cannot open either, or it opens it to read.
-    let _ = private::database(path);
-    let connection = Connection::open(path)?;
-    prepare(&connection)?;
-    Ok(connection)
-}
-
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_secs(2))?;
-    connection.execute_batch(
-        "PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = NORMAL;
-         CREATE TABLE IF NOT EXISTS server (
-             name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, listing TEXT NOT NULL, learnt INTEGER NOT NULL);
-         CREATE TABLE IF NOT EXISTS hub (pid INTEGER PRIMARY KEY, status TEXT NOT NULL, said INTEGER NOT NULL);
-         CREATE TABLE IF NOT EXISTS measured (
-             tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL, latency_ms REAL NOT NULL);
-         CREATE TABLE IF NOT EXISTS spent (number INTEGER PRIMARY KEY, until INTEGER NOT NULL);
-         CREATE TABLE IF NOT EXISTS vector (
-             model INTEGER NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text)
-         ) WITHOUT ROWID;",
-    )?;
-    connection.execute_batch(pinned::SCHEMA)
-}
-
-/// Only a file that is no database is put aside; a full disk or a lock leaves it alone.
-fn reopen_damaged(path: &Path, err: &rusqlite::Error) -> rusqlite::Result<Connection> {
-    if !is_damage(err) {
-        return connect(path);
+    /// Tries the file again for which the connection stands in.
+    fn return_to_file(&self) -> Result<(), Error> {
+        let mut connection = self.connection.lock();
+        if self.is_stand_in.load(Ordering::Relaxed) {
+            *connection =
+                database::open(&self.path).map_err(|source| Error { path: self.path.clone(), source })?;
+            self.is_stand_in.store(false, Ordering::Relaxed);
+        }
+        Ok(())
     }
-    let aside = path.with_extension(format!("damaged-{}", now()));
-    tracing::warn!("the store was damaged and is now `{}`; learning starts anew", aside.display());
-    // The journal goes along: with a new database it would be taken for that one's own.
-    for suffix in ["-wal", "-shm", ""] {
-        let beside = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
-        let _ = std::fs::rename(beside(path), beside(&aside));
-    }
-    connect(path)
 }
 
 /// Says whether something new can be kept in a folder.
 pub fn check(folder: &Path) -> Result<(), String> {
     let path = folder.join("toolyard.db");
     private::folder(folder).map_err(|err| format!("`{}` cannot be used: {err}", folder.display()))?;
-    let written = connect(&path).and_then(|connection| {
+    let written = database::connect(&path).and_then(|connection| {
         connection.execute_batch("BEGIN IMMEDIATE; DELETE FROM spent WHERE until < 0; ROLLBACK;")
     });
     written.map_err(|source| Error { path, source }.to_string())

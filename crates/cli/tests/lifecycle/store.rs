@@ -85,6 +85,12 @@ async fn damage_and_use(damage: &str, end: End) {
     }
     fs::write(&path, bytes).unwrap();
     let client = yard.open().await;
+    // What was approved may be lost with it.
+    let mut approve = Command::new(env!("CARGO_BIN_EXE_toolyard"));
+    approve.args(["approve", "--all", "--yes", "--config"]).arg(yard.config());
+    yard.settle(&mut approve);
+    let approved = approve.output().unwrap();
+    assert!(approved.status.success(), "{damage}, {end:?}: {approved:?}");
     all_appear(&client).await;
     assert_eq!(client.text("s1__echo", json!({ "text": damage })).await, damage);
     assert!(client.close().await.unwrap().success());

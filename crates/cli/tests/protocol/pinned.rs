@@ -501,3 +501,36 @@ async fn t27_tools_beyond_the_limit_are_neither_passed_on_nor_called() {
     assert_eq!(turncoat.calls(), 0);
     assert_eq!(through.text("read_note", json!({"path": "a"})).await, "done");
 }
+
+#[tokio::test]
+async fn t27_a_damaged_store_is_told_and_its_tools_wait_for_a_person() {
+    let (yard, turncoat) = vault(json!({}));
+    let yard = yard.learnt().await;
+    let (_, before) = said(yard.command(&["status", "--json"]));
+    assert!(before.contains(r#""lostApprovals": null"#), "{before}");
+    let store = yard.path().join(".local/share/toolyard");
+    std::fs::write(store.join("toolyard.db"), "no database, however long this text may be").unwrap();
+    turncoat.lists(&[altered(reading()), deleting()]);
+    let client = yard.session(json!({})).await;
+    let refused = wait_for(SOON, || async {
+        let refused = client.call("fs__read_note", json!({"path": "a"})).await.unwrap();
+        text(&refused).contains("is withheld").then(|| text(&refused).to_owned())
+    })
+    .await;
+    assert!(refused.contains("was damaged") && refused.contains("toolyard approve fs"), "{refused}");
+    assert_eq!((turncoat.calls(), client.tools().await.unwrap()), (0, Vec::new()));
+    let aside = std::fs::read_dir(&store).unwrap().flatten().map(|it| it.path());
+    let aside = aside.into_iter().find(|it| it.to_string_lossy().contains("toolyard.damaged-")).unwrap();
+    for command in ["status", "doctor"] {
+        let (_, told) = said(yard.command(&[command, "--json"]));
+        assert!(told.contains(aside.to_str().unwrap()), "{command}: {told}");
+        let (_, told) = said(yard.command(&[command]));
+        assert!(told.contains("toolyard approve --all"), "{command}: {told}");
+    }
+    let (code, told) = said(yard.command(&["approve", "--all", "--yes"]));
+    assert_eq!(code, 0, "{told}");
+    shown(&client, "fs__read_note", altered(reading())["description"].as_str()).await;
+    assert_eq!(client.text("fs__read_note", json!({"path": "a"})).await, "done");
+    let (_, after) = said(yard.command(&["status", "--json"]));
+    assert!(after.contains(r#""lostApprovals": null"#), "{after}");
+}

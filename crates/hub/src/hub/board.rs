@@ -14,7 +14,7 @@ use crate::audit::Audit;
 use crate::config::{self, Limits, Policy, Server};
 use crate::live::Snapshot;
 use crate::pins::{Notice, Pins, Sighting, Terms, WithheldTool};
-use crate::store::{Store, fingerprint};
+use crate::store::{self, Store, fingerprint};
 use crate::upstream::{Changes, Learnt, Listing, News};
 use crate::workflows::{SERVER, Template};
 
@@ -146,9 +146,30 @@ impl Board {
         !is_seen && !self.pins.has_approved(server, is_it)
     }
 
-    /// Looks again at what waits, because something was approved.
+    /// Looks again at what servers list, because something else is approved now.
     pub(super) fn look_again(&self) -> Option<Changes> {
-        self.write(|_| Some(Changes { tools: true, prompts: false, resources: false }))
+        self.write(|written| {
+            for (server, terms) in &written.terms {
+                if let Some(listing) = written.listings.get(server) {
+                    let (sighting, notices) = self.pins.meet(server, listing, terms);
+                    self.note(&written.audit, server, &notices);
+                    written.sightings.insert(Arc::clone(server), sighting);
+                }
+            }
+            Some(Changes { tools: true, prompts: false, resources: false })
+        })
+    }
+
+    /// Notes of which servers a person has seen everything that is listed.
+    pub(super) fn review(&self) -> Result<(), store::Error> {
+        let written = self.written.lock();
+        let is_seen = |server: &&Arc<str>| {
+            let sighting = written.sightings.get(*server);
+            sighting.is_some_and(|it| self.pins.withheld(server, it).is_empty())
+        };
+        let seen: Vec<&str> = written.terms.keys().filter(is_seen).map(|it| &**it).collect();
+        let all: Vec<&str> = written.terms.keys().map(|it| &**it).collect();
+        self.pins.reviewed(&seen, &all)
     }
 
     /// Returns what a server lists under each of these names.

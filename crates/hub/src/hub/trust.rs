@@ -16,7 +16,7 @@ use super::Hub;
 use super::board::Board;
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
-use crate::pins::{Alteration, Moved, Notice, Noticed, Pin, WithheldTool, difference, shown};
+use crate::pins::{Alteration, LostApprovals, Moved, Notice, Noticed, Pin, WithheldTool, difference, shown};
 use crate::policy::Refusal;
 use crate::seal::digest;
 use crate::store::{self, Approval};
@@ -78,10 +78,16 @@ impl Hub {
             let notice = Notice { what: Noticed::Approved, tools: approved };
             self.board.note(&self.config().audit, server, &[notice]);
         }
+        self.board.review()?;
         if let Some(changes) = self.board.look_again() {
             let _ = self.around.audience.news.send(News::Catalog(changes));
         }
         Ok(())
+    }
+
+    /// Says that it is not known what was approved, where that is so.
+    pub fn lost_approvals(&self) -> Option<LostApprovals> {
+        self.board.pins.lost()
     }
 
     /// Says what changed of where a server comes from, where that was lately.

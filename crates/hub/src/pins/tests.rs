@@ -374,7 +374,7 @@ fn t27_a_server_that_changes_all_the_time_fills_neither_log_nor_store() {
         met.pins.meet(SERVER, &listing(&texts, &format!("{turn}")), &met.terms).1
     });
     assert!(notices.count() < MOST_LINES + 1);
-    assert!(met.pins.store.pins().len() <= 201);
+    assert!(met.pins.store.approvals().unwrap().pins.len() <= 201);
     assert_eq!(met.pins.store.origins().len(), 1);
 }
 
@@ -401,4 +401,95 @@ fn t27_hubs_on_one_store_agree_and_hear_of_each_other() {
     assert_eq!(meets(&open(), "Posts"), 1, "after a restart too");
     let approval = open().approval(SERVER, "read").unwrap();
     assert_eq!((approval.by_person, approval.definition), (true, Some(tool("Sends"))));
+}
+
+fn damage(folder: &Path) {
+    let path = folder.join("toolyard.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..100].fill(b'?');
+    std::fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn t27_a_damaged_store_approves_nothing_until_a_person_has_looked_at_each_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let terms = terms("first-use", "serve");
+    let tool = |name: &str| json!({"name": name, "description": "Does it"}).to_string();
+    let open = || Pins::open(Arc::new(Store::open(folder.path())));
+    let waits = |pins: &Pins, server: &str, names: &[&str]| {
+        let texts: Vec<String> = names.iter().map(|it| tool(it)).collect();
+        let (sighting, _) = pins.meet(server, &listing(&texts, "1"), &terms);
+        let withheld = pins.withheld(&server.into(), &sighting);
+        withheld.into_iter().map(|it| (it.name, it.why)).collect::<Vec<_>>()
+    };
+    let unknown = |name: &str| vec![(name.to_owned(), WaitingFor::Unknown)];
+    let approve = |pins: &Pins, server: &str, name: &str| {
+        let texts = vec![RawValue::from_string(tool(name)).unwrap()];
+        pins.approve(server, &[(name.to_owned(), texts)]).unwrap();
+    };
+    assert_eq!(waits(&open(), "fs", &["read"]), [], "a new installation trusts what it sees first");
+    damage(folder.path());
+    for _ in 0..2 {
+        let pins = open();
+        assert_eq!(waits(&pins, "fs", &["read"]), unknown("read"), "after a restart too");
+        let lost = pins.lost().unwrap();
+        assert!(lost.file.as_ref().is_some_and(|it| it.exists()), "{lost:?}");
+    }
+    let (pins, other) = (open(), open());
+    approve(&pins, "fs", "read");
+    assert_eq!(waits(&pins, "fs", &["read", "write"]), unknown("write"), "one tool is not its server");
+    pins.reviewed(&["fs"], &["fs", "git"]).unwrap();
+    assert_eq!(waits(&pins, "fs", &["read", "write"]), []);
+    assert_eq!(waits(&pins, "git", &["push"]), unknown("push"));
+    assert!(other.refresh());
+    assert_eq!((waits(&other, "git", &["push"]), waits(&other, "fs", &["grep"])), (unknown("push"), vec![]));
+    approve(&pins, "git", "push");
+    pins.reviewed(&["git"], &["fs", "git"]).unwrap();
+    assert_eq!((pins.lost(), waits(&pins, "mail", &["send"])), (None, vec![]));
+    assert!(other.refresh());
+    assert_eq!((other.lost(), open().lost()), (None, None));
+}
+
+#[test]
+fn t27_a_store_that_ends_as_an_empty_file_or_as_none_beside_a_damaged_one_counts_as_damaged() {
+    for is_gone in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Pins::open(Arc::new(Store::open(folder.path())));
+        assert_eq!(open().lost(), None);
+        let path = folder.path().join("toolyard.db");
+        if is_gone {
+            // As a hub leaves it that dies while it puts the file aside.
+            std::fs::rename(&path, path.with_extension("damaged-7")).unwrap();
+        } else {
+            std::fs::write(&path, "").unwrap();
+        }
+        assert!(open().lost().is_some_and(|it| it.file.is_some()), "{is_gone}");
+    }
+}
+
+#[test]
+fn t27_where_approvals_cannot_be_read_nothing_is_approved_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let terms = terms("first-use", "serve");
+    let texts = |text: &str| [json!({"name": "read", "description": text}).to_string()];
+    let waits = |pins: &Pins, text: &str| {
+        let (sighting, _) = pins.meet(SERVER, &listing(&texts(text), "1"), &terms);
+        pins.withheld(&SERVER.into(), &sighting).first().map(|it| it.why)
+    };
+    let open = || Pins::open(Arc::new(Store::open(folder.path())));
+    assert_eq!(waits(&open(), "Reads"), None);
+    let (path, away) = (folder.path().join("toolyard.db"), folder.path().join("away"));
+    std::fs::rename(&path, &away).unwrap();
+    // Nobody can read a folder as a file, whoever runs the tests.
+    std::fs::create_dir(&path).unwrap();
+    let pins = open();
+    assert_eq!(waits(&pins, "Sends"), Some(WaitingFor::Unknown));
+    assert!(pins.lost().is_some_and(|it| it.file.is_none()));
+    let sends = vec![RawValue::from_string(texts("Sends")[0].clone()).unwrap()];
+    assert!(pins.approve(SERVER, &[("read".to_owned(), sends)]).is_err(), "it would be forgotten");
+    std::fs::remove_dir(&path).unwrap();
+    std::fs::rename(&away, &path).unwrap();
+    assert!(pins.refresh());
+    assert_eq!((waits(&pins, "Sends"), waits(&pins, "Reads")), (Some(WaitingFor::Changed), None));
+    assert_eq!(pins.lost(), None);
 }

@@ -2,6 +2,9 @@
 //!
 //! Hubs that share a store agree: whoever approves first has approved, and every change has a number that others see.
 
+use std::collections::HashSet;
+use std::path::PathBuf;
+
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{Error, Store, now};
@@ -13,7 +16,9 @@ pub(super) const SCHEMA: &str = "
         approver TEXT NOT NULL, approved INTEGER NOT NULL, PRIMARY KEY (server, tool, pin));
     CREATE TABLE IF NOT EXISTS origin (
         server TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, moved TEXT, since INTEGER NOT NULL);
-    CREATE TABLE IF NOT EXISTS revision (name TEXT PRIMARY KEY, number INTEGER NOT NULL);";
+    CREATE TABLE IF NOT EXISTS revision (name TEXT PRIMARY KEY, number INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS damage (path TEXT PRIMARY KEY, since INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS reviewed (server TEXT PRIMARY KEY);";
 
 /// One approved definition, as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +29,27 @@ pub(crate) struct PinRow {
     pub(crate) pin: String,
     /// The digest of the text itself, by which the same text is known at once.
     pub(crate) raw: String,
+}
+
+/// What is approved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Approvals {
+    /// Every approved definition with its server, without the texts.
+    pub(crate) pins: Vec<(String, PinRow)>,
+    /// Present while approvals are missing.
+    pub(crate) damage: Option<Damage>,
+    /// Grows whenever something was approved, by this hub or another.
+    pub(crate) revision: i64,
+}
+
+/// That a damaged store was put aside with what was approved in it. Until a person has looked at a server again, nothing
+/// of it is approved by being seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// Where the damaged file is now.
+    pub(crate) aside: PathBuf,
+    /// The servers that a person has looked at since.
+    pub(crate) reviewed: HashSet<String>,
 }
 
 /// An approved definition to be kept.
@@ -70,18 +96,37 @@ pub(crate) struct OriginRow {
 }
 
 impl Store {
-    /// Returns every approved definition with its server, without the texts.
-    pub(crate) fn pins(&self) -> Vec<(String, PinRow)> {
-        let connection = self.connection.lock();
-        let Ok(mut statement) =
-            connection.prepare_cached("SELECT server, tool, pin, raw FROM pin ORDER BY rowid")
-        else {
-            return Vec::new();
-        };
-        let rows = statement.query_map([], |row| {
-            Ok((row.get(0)?, PinRow { tool: row.get(1)?, pin: row.get(2)?, raw: row.get(3)? }))
-        });
-        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    /// Returns what is approved. A store that cannot be read is an error: nothing approved is something else.
+    pub(crate) fn approvals(&self) -> Result<Approvals, Error> {
+        self.return_to_file()?;
+        self.with(|connection| {
+            // One view of all tables, whatever others write meanwhile.
+            let connection = connection.transaction()?;
+            let mut pins =
+                connection.prepare_cached("SELECT server, tool, pin, raw FROM pin ORDER BY rowid")?;
+            let pins = pins.query_map([], |row| {
+                Ok((row.get(0)?, PinRow { tool: row.get(1)?, pin: row.get(2)?, raw: row.get(3)? }))
+            })?;
+            let pins = pins.collect::<rusqlite::Result<_>>()?;
+            Ok(Approvals { pins, damage: damage(&connection)?, revision: revision(&connection)? })
+        })
+    }
+
+    /// Keeps which servers a person has looked at since the store was damaged; once that is all of them, the damage is
+    /// forgotten.
+    pub(crate) fn keep_reviewed(&self, servers: &[&str], is_all: bool) -> Result<(), Error> {
+        self.with(|connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for server in servers {
+                transaction
+                    .execute("INSERT OR IGNORE INTO reviewed (server) VALUES (?1)", params![server])?;
+            }
+            if is_all {
+                transaction.execute_batch("DELETE FROM damage; DELETE FROM reviewed;")?;
+            }
+            count_up(&transaction)?;
+            transaction.commit()
+        })
     }
 
     /// Returns how the definition of a tool was approved the last time.
@@ -105,14 +150,16 @@ impl Store {
         fresh: &[FreshPin],
         approver: Approver,
     ) -> Result<Vec<PinRow>, Error> {
-        let mut connection = self.connection.lock();
-        let keep = |connection: &mut Connection| -> rusqlite::Result<Vec<PinRow>> {
+        self.return_to_file()?;
+        self.with(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let sql = match approver {
                 Approver::FirstUse => {
                     "INSERT INTO pin (server, tool, pin, raw, definition, approver, approved)
                      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-                     WHERE NOT EXISTS (SELECT 1 FROM pin WHERE server = ?1 AND tool = ?2)"
+                     WHERE NOT EXISTS (SELECT 1 FROM pin WHERE server = ?1 AND tool = ?2)
+                     AND (NOT EXISTS (SELECT 1 FROM damage)
+                          OR EXISTS (SELECT 1 FROM reviewed WHERE server = ?1))"
                 }
                 Approver::Person => {
                     "INSERT OR REPLACE INTO pin (server, tool, pin, raw, definition, approver, approved)
@@ -130,29 +177,25 @@ impl Store {
             let rows = rows_of(&transaction, server)?;
             transaction.commit()?;
             Ok(rows)
-        };
-        keep(&mut connection).map_err(|source| Error { path: self.path.clone(), source })
+        })
     }
 
     /// Forgets what was approved of a server.
     pub fn forget_pins(&self, server: &str) -> Result<(), Error> {
-        let mut connection = self.connection.lock();
-        let mut forget = || -> rusqlite::Result<()> {
+        self.with(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            transaction.execute("DELETE FROM pin WHERE server = ?1", params![server])?;
-            transaction.execute("DELETE FROM origin WHERE server = ?1", params![server])?;
+            for table in ["pin", "origin", "reviewed"] {
+                transaction.execute(&format!("DELETE FROM {table} WHERE server = ?1"), params![server])?;
+            }
             count_up(&transaction)?;
             transaction.commit()
-        };
-        forget().map_err(|source| Error { path: self.path.clone(), source })
+        })
     }
 
-    /// Returns a number that grows whenever something was approved, by this hub or another.
-    pub(crate) fn pin_revision(&self) -> i64 {
-        let connection = self.connection.lock();
-        let sql = "SELECT number FROM revision WHERE name = 'pin'";
-        let number = connection.prepare_cached(sql).and_then(|mut it| it.query_row([], |row| row.get(0)));
-        number.unwrap_or_default()
+    /// Returns a number that grows whenever something was approved, by this hub or another; `None` where it cannot be
+    /// read.
+    pub(crate) fn pin_revision(&self) -> Option<i64> {
+        revision(&self.connection.lock()).ok()
     }
 
     /// Returns when each tool of each server was first approved, in seconds since 1970.
@@ -190,6 +233,24 @@ impl Store {
             params![server, address, version, moved, since],
         )
     }
+}
+
+fn revision(connection: &Connection) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached("SELECT number FROM revision WHERE name = 'pin'")?;
+    Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or_default())
+}
+
+fn damage(connection: &Connection) -> rusqlite::Result<Option<Damage>> {
+    // One that can only be read may be from before there was such a table.
+    if !connection.table_exists(None, "damage")? {
+        return Ok(None);
+    }
+    let mut statement = connection.prepare_cached("SELECT path FROM damage ORDER BY since DESC LIMIT 1")?;
+    let aside: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
+    let Some(aside) = aside else { return Ok(None) };
+    let mut statement = connection.prepare_cached("SELECT server FROM reviewed")?;
+    let reviewed = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(Some(Damage { aside: aside.into(), reviewed }))
 }
 
 fn rows_of(connection: &Connection, server: &str) -> rusqlite::Result<Vec<PinRow>> {
