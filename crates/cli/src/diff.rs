@@ -15,7 +15,7 @@ use crate::{learn, setup};
 ///
 /// A tool whose definition changed is withheld from everybody until you approve it, and so is a tool that nobody
 /// approved where `policy.trust` is "ask". What of the new words looks like an instruction to a model is marked; a text
-/// without a mark may still be one.
+/// without a mark may still be one. A tool of which only numbers, dates or times changed is shown, too, and stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   toolyard diff
@@ -25,7 +25,7 @@ use crate::{learn, setup};
 
 Removed words are written [-so-], new ones {+so+}.
 With --json: {\"tools\": [{\"name\", \"server\", \"tool\", \"state\": \"new\" | \"changed\", \"approvedAt\", \"approvedBy\",
-\"changes\": [{\"path\", \"before\", \"after\", \"remarks\"}]}]}")]
+\"changes\": [{\"path\", \"before\", \"after\", \"remarks\"}]}], \"renumbered\": [the same of tools that stay]}")]
 pub(crate) struct Diff {
     /// Servers, or tools as server__tool; all that wait without any
     #[arg(value_name = "SERVER[__TOOL]")]
@@ -35,15 +35,22 @@ pub(crate) struct Diff {
 pub(crate) async fn run(common: &Common, asked: &Diff) -> Result<(), Failure> {
     setup::with_hub(common, async |hub| {
         let waiting = chosen(hub, &asked.names).await?;
+        let mut renumbered = hub.renumbered();
+        renumbered.retain(|it| is_named(it, &asked.names));
+        let shows = |tools: &[UndecidedTool]| tools.iter().map(|it| to_json(hub, it)).collect::<Vec<Value>>();
         if common.json {
-            let tools: Vec<Value> = waiting.iter().map(|it| to_json(hub, it)).collect();
-            return Ok(output::json(&json!({ "tools": tools }))?);
+            let (tools, renumbered) = (shows(&waiting), shows(&renumbered));
+            return Ok(output::json(&json!({ "tools": tools, "renumbered": renumbered }))?);
         }
+        let like = renumbered.iter().map(|it| compared(hub, it, "only numbers changed: it stays".dimmed()));
+        let like: String = like.collect();
         if waiting.is_empty() {
-            return Ok(output::text("No tool waits: all definitions are as they were approved.")?);
+            let none = "No tool waits: all definitions are as they were approved";
+            let but = if like.is_empty() { "." } else { ", but for numbers." };
+            return Ok(output::text(&format!("{like}{none}{but}"))?);
         }
         let shown: String = waiting.iter().map(|it| words(hub, it)).collect();
-        Ok(output::text(&format!("{shown}{}", summary(&waiting)))?)
+        Ok(output::text(&format!("{like}{shown}{}", summary(&waiting)))?)
     })
     .await
 }
@@ -72,11 +79,12 @@ pub(crate) async fn chosen(hub: &Hub, names: &[String]) -> Result<Vec<UndecidedT
                 .hint("`toolyard diff` alone shows every tool that waits"));
         }
     }
-    let is_named = |it: &UndecidedTool| {
-        names.is_empty() || names.iter().any(|name| *name == *it.tool.server || name == it.tool.id.as_str())
-    };
-    waiting.retain(is_named);
+    waiting.retain(|it| is_named(it, names));
     Ok(waiting)
+}
+
+fn is_named(it: &UndecidedTool, names: &[String]) -> bool {
+    names.is_empty() || names.iter().any(|name| *name == *it.tool.server || name == it.tool.id.as_str())
 }
 
 /// Says how a tool differs from what was approved.
@@ -86,6 +94,10 @@ pub(crate) fn words(hub: &Hub, waiting: &UndecidedTool) -> String {
         WaitingFor::Unknown => "new: what was approved before is lost".yellow().to_string(),
         WaitingFor::Changed => "changed".red().to_string(),
     };
+    compared(hub, waiting, state)
+}
+
+fn compared(hub: &Hub, waiting: &UndecidedTool, state: impl std::fmt::Display) -> String {
     let mut text = format!("{}  {state}\n", clean(waiting.tool.id.as_str()).bold());
     for Alteration { path, pieces, remarks } in waiting.difference(|name| is_tool(hub, waiting, name)) {
         text += &format!("  {}\n", clean(&path).dimmed());

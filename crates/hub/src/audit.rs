@@ -221,7 +221,7 @@ impl Audit {
     /// Writes down what was noticed about the definitions of a server.
     pub(crate) fn note(&self, rules: &config::Audit, server: &str, notice: &Notice) {
         let fate = match notice.what {
-            Noticed::FirstUse => Fate::Pinned,
+            Noticed::FirstUse | Noticed::Renumbered => Fate::Pinned,
             Noticed::Withheld => Fate::Withheld,
             Noticed::Approved => Fate::Approved,
             Noticed::Moved => Fate::Moved,

@@ -6,6 +6,7 @@
 mod canon; //      one way of writing a definition
 mod difference; // what differs between two
 mod known; //      what is approved
+mod numbers; //    those that stand alone in a text
 mod sighting; //   the tools of one listing
 #[cfg(test)]
 mod tests;
@@ -173,6 +174,8 @@ pub(crate) struct Notice {
 pub(crate) enum Noticed {
     /// A known server has more tools, which were approved by being seen.
     FirstUse,
+    /// Numbers in the texts of tools changed, and nothing else.
+    Renumbered,
     /// Tools are withheld.
     Withheld,
     /// A person approved tools.
@@ -225,11 +228,12 @@ impl Pins {
         tools: &[Box<RawValue>],
         terms: &Terms,
     ) -> (Sighting, Vec<Notice>) {
-        let sighting = {
+        let mut sighting = {
             let known = self.known.lock();
             Sighting::of(tools.iter().take(terms.most), known.approved.get(server))
         };
-        let mut notices = Vec::new();
+        let mut notices: Vec<Notice> =
+            self.follow_numbers(server, tools, &mut sighting).into_iter().collect();
         if terms.trust == Trust::FirstUse && !self.known.lock().is_lost(server) {
             notices.extend(self.accept_unknown(server, tools, &sighting));
         }
@@ -275,6 +279,21 @@ impl Pins {
     pub(crate) fn has_approved(&self, server: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         let known = self.known.lock();
         known.approved.get(server).is_some_and(|it| it.keys().any(|name| is_meant(name)))
+    }
+
+    /// Returns the tools of a sighting that differ from what was approved in numbers alone. They wait for nobody.
+    pub(crate) fn renumbered(&self, server: &Arc<str>, sighting: &Sighting) -> Vec<WithheldTool> {
+        let known = self.known.lock();
+        let is_like = |seen: &&SeenTool| seen.like.is_some() && known.waiting(server, seen).is_none();
+        let like = sighting.tools.iter().filter(is_like);
+        like.map(|seen| WithheldTool {
+            why: WaitingFor::Changed,
+            id: ToolId::new(server, &seen.name),
+            server: Arc::clone(server),
+            name: seen.name.clone(),
+            at: seen.at.clone(),
+        })
+        .collect()
     }
 
     /// Returns the tools of a sighting that wait for a person.
@@ -429,6 +448,42 @@ impl Pins {
         let tools: Vec<(String, String)> = fresh.into_iter().map(|it| (it.row.tool, it.row.pin)).collect();
         tracing::warn!(server, "it has tools that it did not have before: {}", named(&tools));
         Some(Notice { what: Noticed::FirstUse, tools })
+    }
+
+    /// Finds the tools of which only numbers in texts changed, and says so once of each.
+    fn follow_numbers(
+        &self,
+        server: &str,
+        tools: &[Box<RawValue>],
+        sighting: &mut Sighting,
+    ) -> Option<Notice> {
+        for seen in &mut sighting.tools {
+            let is_changed = self.known.lock().waiting(server, seen) == Some(WaitingFor::Changed);
+            // Several definitions of one name are compared as they are.
+            if let [at] = seen.at.as_slice()
+                && is_changed
+                && let Some(listed) = canon::but_for_numbers(tools[*at].get())
+            {
+                let approved = self.store.approved_texts(server, &seen.name).into_iter();
+                let mut like =
+                    approved.filter(|(_, it)| canon::but_for_numbers(it).as_ref() == Some(&listed));
+                seen.like = like.next().map(|(pin, _)| pin);
+            }
+        }
+        let mut known = self.known.lock();
+        let told = known.told.entry(server.to_owned()).or_default();
+        let like = sighting.tools.iter().filter(|seen| seen.like.is_some());
+        let fresh = like.filter(|seen| told.renumbered.insert(seen.name.clone()));
+        let tools: Vec<(String, String)> = fresh.map(|seen| (seen.name.clone(), seen.pin.clone())).collect();
+        if tools.is_empty() {
+            return None;
+        }
+        tracing::warn!(
+            server,
+            "only numbers changed in the texts of {}, which stay; `toolyard diff {server}` shows them",
+            named(&tools)
+        );
+        Some(Notice { what: Noticed::Renumbered, tools })
     }
 
     /// Says which tools are withheld, each once.

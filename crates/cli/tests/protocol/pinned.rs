@@ -534,3 +534,21 @@ async fn t27_a_damaged_store_is_told_and_its_tools_wait_for_a_person() {
     let (_, after) = said(yard.command(&["status", "--json"]));
     assert!(after.contains(r#""lostApprovals": null"#), "{after}");
 }
+
+#[tokio::test]
+async fn t27_a_tool_whose_description_has_the_date_stays_and_diff_tells() {
+    let dated = |date: &str| tool("read_note", &format!("Reads a note. Today is {date}."), &["path"]);
+    let (yard, turncoat) = vault(json!({}));
+    turncoat.lists(&[dated("2026-11-18"), deleting()]);
+    let yard = yard.learnt().await;
+    turncoat.lists(&[dated("2026-11-19"), deleting()]);
+    let client = yard.session(json!({})).await;
+    listed(&client, "fs__read_note").await;
+    assert_eq!(client.text("fs__tick", json!({})).await, "ticked");
+    shown(&client, "fs__read_note", dated("2026-11-19")["description"].as_str()).await;
+    assert_eq!(client.text("fs__read_note", json!({"path": "a"})).await, "done");
+    wait_until(SOON, || client.stderr().contains("only numbers changed")).await;
+    let (_, told) = said(yard.command(&["diff", "fs"]));
+    assert!(told.contains("[-18-]{+19+}") || told.contains("{+2026-11-19.+}"), "{told}");
+    assert!(told.contains("No tool waits"), "{told}");
+}

@@ -185,6 +185,13 @@ impl Board {
         self.withheld(&self.written.lock())
     }
 
+    /// Returns the tools that differ from what was approved in numbers alone.
+    pub(super) fn renumbered(&self) -> Vec<WithheldTool> {
+        let written = self.written.lock();
+        let seen = written.sightings.iter().filter(|(server, _)| written.terms.contains_key(*server));
+        seen.flat_map(|(server, it)| self.pins.renumbered(server, it)).collect()
+    }
+
     fn withheld(&self, written: &Written) -> Vec<WithheldTool> {
         let seen = written.sightings.iter().filter(|(server, _)| written.terms.contains_key(*server));
         seen.flat_map(|(server, it)| self.pins.withheld(server, it)).collect()

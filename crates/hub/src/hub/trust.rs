@@ -58,13 +58,21 @@ pub(super) struct Questions(Mutex<HashMap<String, (Pin, Instant)>>);
 impl Hub {
     /// Returns the tools that wait for a person, in the order of servers.
     pub fn undecided(&self) -> Vec<UndecidedTool> {
-        let waiting = self.board.waiting();
+        self.compared(&self.board.waiting())
+    }
+
+    /// Returns the tools that differ from what was approved in numbers alone, and wait for nobody.
+    pub fn renumbered(&self) -> Vec<UndecidedTool> {
+        self.compared(&self.board.renumbered())
+    }
+
+    fn compared(&self, tools: &[WithheldTool]) -> Vec<UndecidedTool> {
         let of = |tool: &WithheldTool| {
             let definitions = self.board.definitions(&tool.server, &[tool]).pop().unwrap_or_default();
             let approval = self.board.pins.approval(&tool.server, &tool.name);
             UndecidedTool { tool: tool.clone(), approval, definitions }
         };
-        waiting.iter().map(of).collect()
+        tools.iter().map(of).collect()
     }
 
     /// Approves tools exactly as they were shown. A server that lists something else by now still waits.

@@ -8,9 +8,13 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
+use super::numbers;
+
 /// The members of a definition that are shown.
 const SHOWN: [&str; 7] =
     ["annotations", "description", "icons", "inputSchema", "name", "outputSchema", "title"];
+/// Of these, texts for people.
+const TEXTS: [&str; 2] = ["description", "title"];
 /// Members whose order carries nothing: names that must be there, types of which one fits.
 const SETS: [&str; 2] = ["required", "type"];
 /// Deeper texts are compared as they are.
@@ -22,6 +26,21 @@ pub(super) fn canonical(definition: &str) -> String {
     let mut out = String::with_capacity(definition.len());
     Node::Object(shown).write(&mut out);
     out
+}
+
+/// Writes what is shown of a definition, numbers that stand alone in its title and description looking alike. `None` for
+/// a text that cannot be read.
+pub(super) fn but_for_numbers(definition: &str) -> Option<String> {
+    let mut out = String::with_capacity(definition.len());
+    Node::Object(shown(definition)?.into_iter().map(blanked).collect()).write(&mut out);
+    Some(out)
+}
+
+fn blanked<'t>((key, value): (String, Node<'t>)) -> (String, Node<'t>) {
+    match value {
+        Node::Text(text) if TEXTS.contains(&&*key) => (key, Node::Text(numbers::blanked(&text))),
+        Node::Plain(_) | Node::Text(_) | Node::Broken(_) | Node::List(_) | Node::Object(_) => (key, value),
+    }
 }
 
 /// One value of a definition.

@@ -62,7 +62,7 @@ impl Known {
         match self.approved.get(server).and_then(|it| it.get(&seen.name)) {
             None if self.is_lost(server) => Some(WaitingFor::Unknown),
             None => Some(WaitingFor::New),
-            Some(rows) if rows.iter().any(|row| row.pin == seen.pin) => None,
+            Some(rows) if rows.iter().any(|row| row.pin == seen.pin || seen.is_like(row)) => None,
             Some(_) => Some(WaitingFor::Changed),
         }
     }
@@ -75,6 +75,7 @@ pub(super) type ApprovedTools = HashMap<String, Vec<PinRow>>;
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) withheld: BTreeSet<String>,
+    pub(super) renumbered: BTreeSet<String>,
     pub(super) lines: usize,
 }
 

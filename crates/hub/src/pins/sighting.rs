@@ -21,6 +21,8 @@ pub(super) struct SeenTool {
     pub(super) name: String,
     pub(super) pin: String,
     pub(super) raw: String,
+    /// The approved pin of which only numbers in texts differ.
+    pub(super) like: Option<String>,
     /// Their places in what was looked at.
     pub(super) at: Vec<usize>,
 }
@@ -59,13 +61,18 @@ impl Sighting {
                 Some(row) => row.pin.clone(),
                 None => Pin::of_all(texts.iter().map(|(_, text)| *text)).0,
             };
-            SeenTool { name, pin, raw, at: texts.into_iter().map(|(at, _)| at).collect() }
+            SeenTool { name, pin, raw, like: None, at: texts.into_iter().map(|(at, _)| at).collect() }
         };
         Self { tools: names.into_iter().map(seen).collect() }
     }
 }
 
 impl SeenTool {
+    /// Whether only numbers in texts differ from what was approved.
+    pub(super) fn is_like(&self, row: &PinRow) -> bool {
+        self.like.as_ref() == Some(&row.pin)
+    }
+
     pub(super) fn row(&self) -> PinRow {
         PinRow { tool: self.name.clone(), pin: self.pin.clone(), raw: self.raw.clone() }
     }

@@ -124,7 +124,7 @@ fn with(tool: &Value, key: &str, value: Value) -> Option<Value> {
 }
 
 /// Changes of what a model or a person sees.
-const CHANGES: [(&str, Change); 24] = [
+const CHANGES: [(&str, Change); 25] = [
     ("a word in the description", |it| at(it, "/description", |text| spliced(text, " never "))),
     ("one character in the description", |it| at(it, "/description", |text| spliced(text, "x"))),
     ("a zero-width space", |it| at(it, "/description", |text| spliced(text, "\u{200b}"))),
@@ -204,6 +204,13 @@ const CHANGES: [(&str, Change); 24] = [
     ("a hint turned", |it| at(it, "/annotations/readOnlyHint", |hint| Some(json!(!hint.as_bool()?)))),
     ("annotations", |it| with(it, "annotations", json!({"destructiveHint": false}))),
     ("the form of results", |it| with(it, "outputSchema", json!({"type": "object", "required": ["x"]}))),
+    ("a number in the schema", |it| {
+        parameter(it, |it| {
+            it["description"] = json!("At most 12");
+            it["examples"] = json!([12]);
+            Some(())
+        })
+    }),
     ("the address of an icon", |it| at(it, "/icons/0/src", |src| spliced(src, "evil"))),
 ];
 
@@ -218,7 +225,7 @@ fn t27_two_hundred_of_two_hundred_changes_are_noticed() {
     for (place, tool) in recorded.iter().enumerate() {
         // Every tool gets a few of the changes, and every change a few of the tools.
         for turn in 0..4 {
-            let kind = (place * 5 + turn) % CHANGES.len();
+            let kind = (place * 4 + turn) % CHANGES.len();
             let (what, change) = CHANGES[kind];
             let Some(changed) = change(tool) else { continue };
             let mut listed = texts.clone();
@@ -370,7 +377,7 @@ fn t27_a_server_that_changes_all_the_time_fills_neither_log_nor_store() {
     let tool = |text: &str| json!({"name": "read", "description": text}).to_string();
     met.lists(&[tool("Reads")]);
     let notices = (0..200).flat_map(|turn| {
-        let texts = [tool(&format!("Reads {turn}")), json!({"name": format!("new_{turn}")}).to_string()];
+        let texts = [tool(&format!("Reads v{turn}")), json!({"name": format!("new_{turn}")}).to_string()];
         met.pins.meet(SERVER, &listing(&texts, &format!("{turn}")), &met.terms).1
     });
     assert!(notices.count() < MOST_LINES + 1);
@@ -492,4 +499,62 @@ fn t27_where_approvals_cannot_be_read_nothing_is_approved_and_nothing_is_lost() 
     assert!(pins.refresh());
     assert_eq!((waits(&pins, "Sends"), waits(&pins, "Reads")), (Some(WaitingFor::Changed), None));
     assert_eq!(pins.lost(), None);
+}
+
+#[test]
+fn t27_numbers_that_change_in_texts_withhold_nothing_and_are_told() {
+    let recorded = recorded();
+    let on_day = |sentence: &str| -> Vec<String> {
+        let dated = recorded.iter().map(|tool| {
+            let mut tool = tool.clone();
+            tool["description"] = json!(format!("{} {sentence}", tool["description"].as_str().unwrap_or("")));
+            tool.to_string()
+        });
+        dated.collect()
+    };
+    let met = Met::new("first-use");
+    assert_eq!(met.lists(&on_day("Today is 2026-11-18, 9:05. You have 12 unread. Ask 10.0.0.1.")), []);
+    let later = listing(&on_day("Today is 2027-01-02, 23:59. You have 1,250 unread. Ask 10.0.0.1."), "1.0.0");
+    let (sighting, notices) = met.pins.meet(SERVER, &later, &met.terms);
+    assert_eq!(met.pins.withheld(&SERVER.into(), &sighting), []);
+    assert_eq!(met.pins.renumbered(&SERVER.into(), &sighting).len(), recorded.len());
+    let told: Vec<(Noticed, usize)> = notices.iter().map(|it| (it.what, it.tools.len())).collect();
+    assert_eq!(told, [(Noticed::Renumbered, recorded.len())]);
+    assert_eq!(met.pins.meet(SERVER, &later, &met.terms).1, [], "it is told once");
+    for changed in [
+        "Today is 2026-11-18, 9:05. You have 12 unread. Ask 10.0.0.2.",
+        "Today is 2026-11-18, 9:05. You have 12 unread mails. Ask 10.0.0.1.",
+        "Today is 2026-11-18, 9:05. You have 12 unread. Ask 10.0.0.1:80.",
+        "Today is 12, 9:05. You have 12 unread. Ask 10.0.0.1.",
+        "Today is 2026-11-18, 9:05. You have 12 34 unread. Ask 10.0.0.1.",
+    ] {
+        assert_eq!(met.lists(&on_day(changed)).len(), recorded.len(), "{changed}");
+    }
+}
+
+#[test]
+fn t27_numbers_outside_of_title_and_description_are_changes() {
+    let tool = |number: u64| {
+        json!({
+            "name": "read", "title": "Reads 1", "description": "Reads 1 file",
+            "inputSchema": {"properties": {"a": {"type": "integer", "maximum": number}}},
+        })
+    };
+    let altered = |pointer: &str, value: Value| at(&tool(1), pointer, |_| Some(value.clone())).unwrap();
+    let met = Met::new("first-use");
+    assert_eq!(met.lists(&[tool(1).to_string()]), []);
+    for same in [altered("/title", json!("Reads 2")), altered("/description", json!("Reads 2 file"))] {
+        assert_eq!(met.lists(&[same.to_string()]), [], "{same}");
+    }
+    let with = |key: &str, value: Value| with(&tool(1), key, value).unwrap();
+    for other in [
+        tool(2),
+        altered("/inputSchema/properties/a", json!({"type": "integer", "maximum": 1, "description": "1"})),
+        with("annotations", json!({"title": "1"})),
+        with("outputSchema", json!({"type": "object", "description": "1"})),
+    ] {
+        assert_eq!(met.lists(&[other.to_string()]).len(), 1, "{other}");
+    }
+    let twice = [tool(1).to_string(), altered("/title", json!("Reads 2")).to_string()];
+    assert_eq!(met.lists(&twice).len(), 1, "two definitions of one name are compared as they are");
 }

@@ -142,6 +142,16 @@ impl Store {
         read.optional().ok().flatten()
     }
 
+    /// Returns the approved definitions of a tool with their pins, as far as their texts were kept.
+    pub(crate) fn approved_texts(&self, server: &str, tool: &str) -> Vec<(String, String)> {
+        let connection = self.connection.lock();
+        let sql = "SELECT pin, definition FROM pin
+                   WHERE server = ?1 AND tool = ?2 AND definition IS NOT NULL ORDER BY rowid DESC";
+        let Ok(mut statement) = connection.prepare_cached(sql) else { return Vec::new() };
+        let rows = statement.query_map(params![server, tool], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.map(|rows| rows.flatten().collect()).unwrap_or_default()
+    }
+
     /// Keeps approved definitions, all or none, and returns what is approved of the server then: another hub may have
     /// been faster.
     pub(crate) fn keep_pins(
