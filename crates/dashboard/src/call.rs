@@ -49,12 +49,12 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     let intent = (!asked.task.trim().is_empty()).then(|| Intent::of(asked.task.trim()));
     let ruling = hub.judge(&snapshot, tool, Some(&arguments), intent.as_ref());
     if ruling.stance == Stance::Ask {
-        let principal = shared.caller(&headers).principal.clone();
-        let void = hub.void_answer(&principal, tool).filter(|_| asked.confirm);
+        let caller = shared.caller(&headers);
+        let void = hub.void_answer(&caller, tool).filter(|_| asked.confirm);
         let is_confirmed = asked.confirm && void.is_none();
         shared.hub.metrics().confirmation(if is_confirmed { "confirmed" } else { "asked" });
         if !is_confirmed {
-            hub.ask_about(&principal, tool);
+            hub.ask_about(&caller, tool);
             return Ok(Json(json!({
                 "outcome": "unconfirmed",
                 "result": null,

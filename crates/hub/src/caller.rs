@@ -153,7 +153,7 @@ impl Caller {
     }
 
     /// The same caller, who may do this.
-    pub(crate) fn granted(self, grant: Arc<Grant>) -> Self {
+    pub fn granted(self, grant: Arc<Grant>) -> Self {
         Self { grant, ..self }
     }
 
@@ -173,6 +173,13 @@ impl Caller {
             Era::Modern => Fields::parse(self.info.as_deref()).ok().and_then(|info| info.text("name")),
         };
         name.map_or_else(|| Arc::clone(&self.principal), |name| format!("{} {name}", self.principal).into())
+    }
+
+    /// Names the client whose room what is kept for it takes: by its grant, else by what it calls itself, however many
+    /// sessions it opens.
+    pub(crate) fn owner(&self) -> String {
+        let called = || Fields::parse(self.info.as_deref()).ok().and_then(|info| info.text("name"));
+        self.grant.principal().or_else(called).unwrap_or_default()
     }
 
     /// Whether there is nobody behind the request.

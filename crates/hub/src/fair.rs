@@ -1,10 +1,12 @@
-//! Turns that are taken fairly: each client has a share and a queue of its own.
+//! What clients share, divided fairly: turns, of which each client has a share and a queue of its own, and room.
 //!
 //! When all turns are taken, clients are served one after the other, however many requests each of them has waiting.
+//! When there is no room, whoever takes most of it gives some up.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -168,6 +170,41 @@ impl Drop for Turn {
     }
 }
 
+/// Something that is kept for a client.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holding<'h, K> {
+    pub(crate) key: K,
+    /// The client.
+    pub(crate) owner: &'h str,
+    /// The room that it takes.
+    pub(crate) size: usize,
+    /// How long it was not used; `None` for what is in use.
+    pub(crate) idle: Option<Duration>,
+}
+
+/// Returns what is missed least: what was longest unused, of whoever takes most room with such. What is in use stays.
+pub(crate) fn expendable<'h, K>(all: impl Iterator<Item = Holding<'h, K>>) -> Option<K> {
+    struct Share<K> {
+        size: usize,
+        longest: Duration,
+        key: K,
+    }
+    let mut shares: HashMap<&str, Share<K>> = HashMap::new();
+    for Holding { key, owner, size, idle } in all {
+        let Some(idle) = idle else { continue };
+        match shares.get_mut(owner) {
+            None => drop(shares.insert(owner, Share { size, longest: idle, key })),
+            Some(share) => {
+                share.size += size;
+                if idle > share.longest {
+                    (share.longest, share.key) = (idle, key);
+                }
+            }
+        }
+    }
+    shares.into_values().max_by_key(|it| (it.size, it.longest)).map(|it| it.key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,5 +298,22 @@ mod tests {
         drop(heavy);
         assert!(next.await.unwrap().is_some());
         assert!(turns.take("b", 100).await.is_some(), "more than a share is a whole share");
+    }
+
+    #[test]
+    fn m2_whoever_has_most_loses_what_was_longest_unused_and_nothing_that_is_in_use() {
+        let idle = |seconds| Some(Duration::from_secs(seconds));
+        let held = |(key, owner, idle)| Holding { key, owner, size: 1, idle };
+        let all = [
+            ("one", "ana", idle(900)),
+            ("two", "ben", idle(3)),
+            ("three", "ben", None),
+            ("four", "ben", idle(5)),
+            ("five", "cy", None),
+        ];
+        assert_eq!(expendable(all.into_iter().map(held)), Some("four"));
+        assert_eq!(expendable(all.into_iter().filter(|(_, owner, _)| *owner == "cy").map(held)), None);
+        let large = Holding { key: "six", owner: "ana", size: 9, idle: idle(1) };
+        assert_eq!(expendable(all.into_iter().map(held).chain([large])), Some("one"), "by the room it takes");
     }
 }

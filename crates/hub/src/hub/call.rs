@@ -116,10 +116,10 @@ impl Hub {
             && params.ambiguity().is_none()
         {
             let is_confirmed = take_confirmation(self.confirmation(tool), &mut params);
-            let void = self.void_answer(&caller.principal, tool).filter(|_| is_confirmed);
+            let void = self.void_answer(caller, tool).filter(|_| is_confirmed);
             if !is_confirmed || void.is_some() {
                 self.noted(tool.id.as_str(), ruling.hazard.effect, &params, caller).end(Fate::Unconfirmed);
-                self.ask_about(&caller.principal, tool);
+                self.ask_about(caller, tool);
                 return Ok(failed_call(&format!(
                     "{} Nothing was done. If it is meant, call it again with the same arguments and `{}`: true.",
                     void.unwrap_or_else(|| ruling.reason(tool)),

@@ -14,6 +14,8 @@ use toolyard_core::tool::{Tool, clean};
 
 use super::Hub;
 use super::board::Board;
+use crate::caller::Caller;
+use crate::fair::{Holding, expendable};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::pins::{Alteration, LostApprovals, Moved, Notice, Noticed, Pin, WithheldTool, difference, shown};
@@ -26,7 +28,7 @@ use crate::upstream::News;
 const LOOKING: Duration = Duration::from_secs(1);
 /// How long a question is remembered that was put by an answer.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Questions that are remembered; the oldest go first.
+/// Questions that are remembered; beyond, the oldest of the client with most goes.
 const MOST_QUESTIONS: usize = 1000;
 
 /// A tool that waits, with what a person needs to decide about it.
@@ -53,7 +55,33 @@ impl UndecidedTool {
 
 /// The definitions that questions were about, by who was asked about which tool.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Mutex<HashMap<String, (Pin, Instant)>>);
+pub(super) struct Questions(Mutex<HashMap<String, AskedTool>>);
+
+/// A tool as it was asked about.
+#[derive(Debug)]
+struct AskedTool {
+    pin: Pin,
+    /// The client whose room it takes.
+    owner: String,
+    since: Instant,
+}
+
+impl Questions {
+    fn put(&self, key: String, asked: AskedTool) {
+        let mut questions = self.0.lock();
+        questions.retain(|_, it| it.since.elapsed() < PATIENCE);
+        if questions.len() >= MOST_QUESTIONS {
+            let expendable = expendable(questions.iter().map(|(key, it)| Holding {
+                key,
+                owner: &it.owner,
+                size: 1,
+                idle: Some(it.since.elapsed()),
+            }));
+            expendable.cloned().and_then(|key| questions.remove(&key));
+        }
+        questions.insert(key, asked);
+    }
+}
 
 impl Hub {
     /// Returns the tools that wait for a person, in the order of servers.
@@ -159,22 +187,17 @@ impl Hub {
     }
 
     /// Remembers that somebody was asked about a tool.
-    pub fn ask_about(&self, principal: &str, tool: &Tool) {
-        let mut questions = self.questions.0.lock();
-        questions.retain(|_, (_, since)| since.elapsed() < PATIENCE);
-        if questions.len() >= MOST_QUESTIONS {
-            let oldest = questions.iter().min_by_key(|(_, (_, since))| *since).map(|(key, _)| key.clone());
-            oldest.and_then(|oldest| questions.remove(&oldest));
-        }
-        questions.insert(key(principal, tool), (Pin::of(&tool.definition), Instant::now()));
+    pub fn ask_about(&self, caller: &Caller, tool: &Tool) {
+        let (pin, owner, since) = (Pin::of(&tool.definition), caller.owner(), Instant::now());
+        self.questions.put(key(&caller.principal, tool), AskedTool { pin, owner, since });
     }
 
     /// Says why a confirmation does not count: the tool is not what its question was about. Who confirms without having
     /// been asked has seen the tool as it is.
-    pub fn void_answer(&self, principal: &str, tool: &Tool) -> Option<String> {
-        let asked = self.questions.0.lock().remove(&key(principal, tool));
-        let (pin, _) = asked.filter(|(_, since)| since.elapsed() < PATIENCE)?;
-        let is_same = pin == Pin::of(&tool.definition);
+    pub fn void_answer(&self, caller: &Caller, tool: &Tool) -> Option<String> {
+        let asked = self.questions.0.lock().remove(&key(&caller.principal, tool));
+        let asked = asked.filter(|it| it.since.elapsed() < PATIENCE)?;
+        let is_same = asked.pin == Pin::of(&tool.definition);
         (!is_same).then(|| Refusal::Changed { tool: tool.id.as_str().to_owned() }.to_string())
     }
 }
@@ -196,5 +219,26 @@ pub(super) async fn watch(board: Arc<Board>, news: broadcast::Sender<News>) {
             }
         });
         let _ = looking.await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t27_thousands_of_questions_to_one_client_displace_none_to_another() {
+        let questions = Questions::default();
+        let put = |key: &str, owner: &str| {
+            let definition = RawValue::from_string("{}".to_owned()).unwrap();
+            let (pin, owner, since) = (Pin::of(&definition), owner.to_owned(), Instant::now());
+            questions.put(key.to_owned(), AskedTool { pin, owner, since });
+        };
+        put("bob", "bob");
+        for number in 0..2 * MOST_QUESTIONS {
+            put(&number.to_string(), "ana");
+        }
+        let kept = questions.0.lock();
+        assert!(kept.contains_key("bob") && kept.len() == MOST_QUESTIONS);
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn ask(request: &Request, snapshot: &Snapshot, arguments: &Fields) ->
     if request.caller.era == Era::Session
         && let Some(session) = route::conversation(&request.caller, None)
     {
-        if request.reception.toolsets.ask(&session, server) {
+        if request.reception.toolsets.ask(&session, &request.caller.owner(), server) {
             request.caller.notify("notifications/tools/list_changed", None);
         }
         if era::known_client(request.caller.info.as_deref()).is_some_and(|it| it.heeds_list_changed) {

@@ -12,11 +12,13 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::caller::Caller;
+use crate::fair::{Holding, expendable};
 use crate::jsonrpc::{Fields, raw};
 
 /// How long a remainder is kept.
 const PATIENCE: Duration = Duration::from_secs(1800);
-/// Bytes that are kept altogether; the oldest go first.
+/// Bytes that are kept altogether; beyond, the oldest of the client with most go.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// A picture or a file in more bytes than these, as they travel, becomes a link.
 const LARGE: usize = 512 * 1024;
@@ -32,6 +34,8 @@ pub(crate) struct Remainders(Mutex<HashMap<String, Kept>>);
 struct Kept {
     /// Whose it is; nobody else can read it.
     principal: String,
+    /// The client whose room it takes.
+    owner: String,
     since: Instant,
     text: String,
     /// Kinds of content and content, in base64.
@@ -69,7 +73,7 @@ pub(crate) struct Page {
 
 impl Remainders {
     /// Cuts the result of a tool to so many bytes of text; what is left is kept for its caller.
-    pub(crate) fn fit(&self, result: Box<RawValue>, budget: usize, principal: &str) -> Fitted {
+    pub(crate) fn fit(&self, result: Box<RawValue>, budget: usize, caller: &Caller) -> Fitted {
         if result.get().len() <= budget.min(LARGE) {
             return Fitted { result, rest: None };
         }
@@ -91,8 +95,8 @@ impl Remainders {
         }
         let rest =
             (!cut.rest.is_empty()).then(|| Rest { handle: format!("{handle}.0"), bytes: cut.rest.len() });
-        let kept =
-            Kept { principal: principal.to_owned(), since: Instant::now(), text: cut.rest, blobs: cut.blobs };
+        let (principal, owner) = (caller.principal.to_string(), caller.owner());
+        let kept = Kept { principal, owner, since: Instant::now(), text: cut.rest, blobs: cut.blobs };
         self.put(handle, kept);
         fields.set("content", raw(&blocks));
         Fitted { result: raw(&fields), rest }
@@ -132,8 +136,13 @@ impl Remainders {
         all.retain(|_, kept| kept.since.elapsed() < PATIENCE);
         all.insert(id, fresh);
         while all.len() > 1 && all.values().map(Kept::bytes).sum::<usize>() > MOST_BYTES {
-            let oldest = all.iter().min_by_key(|(_, kept)| kept.since).map(|(id, _)| id.clone());
-            oldest.and_then(|oldest| all.remove(&oldest));
+            let expendable = expendable(all.iter().map(|(id, kept)| Holding {
+                key: id,
+                owner: &kept.owner,
+                size: kept.bytes(),
+                idle: Some(kept.since.elapsed()),
+            }));
+            expendable.cloned().and_then(|id| all.remove(&id));
         }
     }
 }
@@ -241,9 +250,21 @@ pub(crate) fn going_on(result: &RawValue, said: &str) -> Box<RawValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::Client;
+
+    /// A client by its name, which is all that tells it from others here.
+    fn caller(name: &str) -> Caller {
+        let client = Client {
+            info: Some(raw(&json!({ "name": name }))),
+            capabilities: Fields::default(),
+            principal: name.into(),
+            log_level: None,
+        };
+        Caller::modern(&client, tokio::sync::mpsc::channel(1).0)
+    }
 
     fn fitted(remainders: &Remainders, result: &Value, budget: usize) -> (Value, Option<Rest>) {
-        let fitted = remainders.fit(raw(result), budget, "ana");
+        let fitted = remainders.fit(raw(result), budget, &caller("ana"));
         (serde_json::from_str(fitted.result.get()).unwrap(), fitted.rest)
     }
 
@@ -313,6 +334,20 @@ mod tests {
             assert!(remainders.read(uri, "bob").is_none());
         }
         assert!(remainders.read("toolyard://result/x/0", "ana").is_none());
+    }
+
+    #[test]
+    fn t27_long_results_of_one_client_displace_none_of_another() {
+        let remainders = Remainders::default();
+        let keep = |name: &str, bytes: usize| {
+            let result = json!({"content": [{"type": "text", "text": "x".repeat(bytes)}]});
+            remainders.fit(raw(&result), 1000, &caller(name)).rest.unwrap().handle
+        };
+        let early = keep("bob", 9000);
+        let mine: Vec<String> = (0..12).map(|_| keep("ana", MOST_BYTES / 4)).collect();
+        assert!(remainders.page(&early, 1000, "bob").is_some());
+        assert!(remainders.page(&mine[0], 1000, "ana").is_none());
+        assert!(remainders.page(&mine[11], 1000, "ana").is_some());
     }
 
     #[test]

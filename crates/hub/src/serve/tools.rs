@@ -260,7 +260,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
                 _ => Err(error),
             })?;
             let budget = reception.hub.config().serve.result_bytes;
-            let Fitted { result, rest } = reception.remainders.fit(result, budget, &caller.principal);
+            let Fitted { result, rest } = reception.remainders.fit(result, budget, &caller);
             Ok(match rest {
                 Some(rest) => remainder::going_on(&result, &going_on(&target, &rest)),
                 None => result,

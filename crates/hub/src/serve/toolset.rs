@@ -24,13 +24,14 @@ use super::{View, era, learning, tools};
 use crate::access::Within;
 use crate::caller::{Answer, Era};
 use crate::config::OwnTool;
+use crate::fair::{Holding, expendable};
 use crate::hub::{Supply, failed_call};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::{LOCAL, Provisional, Wanted};
 use crate::skills;
 
-/// Conversations that are kept.
+/// Conversations that are kept; beyond, the longest unused of the client with most goes.
 const MOST: usize = 10_000;
 /// A conversation that rested this long begins anew.
 const REST: Duration = Duration::from_secs(24 * 3600);
@@ -48,6 +49,8 @@ struct Kept {
     toolset: Toolset,
     /// Groups that it asked for on a surface that keeps them apart.
     asked: BTreeSet<Arc<str>>,
+    /// The client whose room it takes.
+    owner: String,
     at: Instant,
 }
 
@@ -70,25 +73,35 @@ impl Toolsets {
     }
 
     /// Notes that a conversation asked for a group; says whether that is new.
-    pub(super) fn ask(&self, conversation: &str, group: Arc<str>) -> bool {
-        self.change_kept(conversation, |kept| kept.asked.insert(group))
+    pub(super) fn ask(&self, conversation: &str, owner: &str, group: Arc<str>) -> bool {
+        self.change_kept(conversation, owner, |kept| kept.asked.insert(group))
     }
 
     /// Changes what a conversation has; nobody sees it half done.
-    fn change<T>(&self, conversation: &str, change: impl FnOnce(&mut Toolset) -> T) -> T {
-        self.change_kept(conversation, |kept| change(&mut kept.toolset))
+    fn change<T>(&self, conversation: &str, owner: &str, change: impl FnOnce(&mut Toolset) -> T) -> T {
+        self.change_kept(conversation, owner, |kept| change(&mut kept.toolset))
     }
 
-    fn change_kept<T>(&self, conversation: &str, change: impl FnOnce(&mut Kept) -> T) -> T {
+    fn change_kept<T>(&self, conversation: &str, owner: &str, change: impl FnOnce(&mut Kept) -> T) -> T {
         let mut kept = self.0.lock();
         if kept.len() >= MOST && !kept.contains_key(conversation) {
             kept.retain(|_, it| it.at.elapsed() < REST);
-            let oldest = kept.iter().min_by_key(|(_, it)| it.at).map(|(name, _)| name.clone());
-            if let Some(oldest) = oldest.filter(|_| kept.len() >= MOST) {
-                kept.remove(&oldest);
+            let expendable = expendable(kept.iter().map(|(name, it)| Holding {
+                key: name,
+                owner: &it.owner,
+                size: 1,
+                idle: Some(it.at.elapsed()),
+            }));
+            if let Some(expendable) = expendable.cloned().filter(|_| kept.len() >= MOST) {
+                kept.remove(&expendable);
             }
         }
-        let fresh = || Kept { toolset: Toolset::default(), asked: BTreeSet::new(), at: Instant::now() };
+        let fresh = || Kept {
+            toolset: Toolset::default(),
+            asked: BTreeSet::new(),
+            owner: owner.to_owned(),
+            at: Instant::now(),
+        };
         let it = kept.entry(conversation.to_owned()).or_insert_with(fresh);
         if it.at.elapsed() >= REST {
             *it = fresh();
@@ -241,11 +254,12 @@ fn activate(
     let session = arguments.text("session");
     let is_lost = Conversation::is_lost(request, session.as_deref());
     let conversation = Conversation::of(request, session.as_deref());
-    let (before, after, activated) = request.reception.toolsets.change(&conversation.key, |toolset| {
-        let before = toolset.listed(&stock);
-        let activated = toolset.activate(&stock, name);
-        (before, toolset.clone(), activated)
-    });
+    let (before, after, activated) =
+        request.reception.toolsets.change(&conversation.key, &request.caller.owner(), |toolset| {
+            let before = toolset.listed(&stock);
+            let activated = toolset.activate(&stock, name);
+            (before, toolset.clone(), activated)
+        });
     let activation = match activated {
         Ok(activation) => activation,
         Err(unknown) => return failed_call(&unknown.to_string()),
@@ -361,14 +375,16 @@ async fn hear(
         heard.bound = found.to_vec();
     }
     let stock = supply.stock();
-    let (before, after, activated, why) = request.reception.toolsets.change(&conversation.key, |toolset| {
-        let before = toolset.listed(&stock);
-        let skill = heard.skill.as_deref().filter(|skill| !toolset.skills().iter().any(|it| **it == **skill));
-        let activated = skill.and_then(|skill| toolset.activate(&stock, skill).ok());
-        let message = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
-        let selection = toolset.select(&stock, &message);
-        (before, selection.tool_names, skill.zip(activated), selection.reasoning)
-    });
+    let (before, after, activated, why) =
+        request.reception.toolsets.change(&conversation.key, &request.caller.owner(), |toolset| {
+            let before = toolset.listed(&stock);
+            let skill =
+                heard.skill.as_deref().filter(|skill| !toolset.skills().iter().any(|it| **it == **skill));
+            let activated = skill.and_then(|skill| toolset.activate(&stock, skill).ok());
+            let message = Said { domains: &heard.domains, ranked: &heard.ranked, bound: &heard.bound };
+            let selection = toolset.select(&stock, &message);
+            (before, selection.tool_names, skill.zip(activated), selection.reasoning)
+        });
     announce(request, &before, &after);
     if before == after && activated.is_none() {
         return None;
@@ -507,7 +523,7 @@ mod tests {
                         for number in (first..1000).step_by(8) {
                             let skill = format!("s{}", (number + turn) % 1000);
                             let activate = |toolset: &mut Toolset| toolset.activate(stock, &skill).map(drop);
-                            toolsets.change(&number.to_string(), activate).expect("the skill exists");
+                            toolsets.change(&number.to_string(), "ana", activate).expect("the skill exists");
                         }
                     }
                 });
@@ -521,10 +537,20 @@ mod tests {
     }
 
     #[test]
+    fn t27_thousands_of_conversations_of_one_client_displace_none_of_another() {
+        let toolsets = Toolsets::default();
+        toolsets.change("bob", "bob", |_| ());
+        for number in 0..MOST + 5 {
+            toolsets.change(&number.to_string(), "ana", |_| ());
+        }
+        assert!(toolsets.knows("bob") && !toolsets.knows("0") && toolsets.knows(&MOST.to_string()));
+    }
+
+    #[test]
     fn s9_conversations_are_bounded_and_apart() {
         let toolsets = Toolsets::default();
         for number in 0..MOST + 5 {
-            toolsets.change(&number.to_string(), |_| ());
+            toolsets.change(&number.to_string(), "ana", |_| ());
         }
         assert_eq!(toolsets.0.lock().len(), MOST);
         assert!(!toolsets.knows("0") && toolsets.knows(&MOST.to_string()));

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::QUEUE;
 use super::flow::{Broken, Lines};
 use crate::caller::Client;
+use crate::fair::{Holding, expendable};
 use crate::jsonrpc::{Fields, raw};
 use crate::serve::session::Session;
 use crate::serve::{Reception, View, era};
@@ -123,8 +124,13 @@ impl Visits {
         let mut open = self.open.lock();
         if open.len() >= MOST {
             open.retain(|_, visit| visit.idle().is_none_or(|idle| idle < IDLE));
-            let all = open.iter().map(|(id, visit)| (id.as_str(), visit.owner.as_str(), visit.idle()));
-            let expendable = expendable(all).map(str::to_owned);
+            let expendable = expendable(open.iter().map(|(id, visit)| Holding {
+                key: id,
+                owner: &visit.owner,
+                size: 1,
+                idle: visit.idle(),
+            }));
+            let expendable = expendable.cloned();
             if let Some(expendable) = expendable.filter(|_| open.len() >= MOST) {
                 open.remove(&expendable);
             }
@@ -191,17 +197,6 @@ impl Visits {
     }
 }
 
-/// Returns the session that is missed least, of all with their owners and how long they were not used: the one longest
-/// unused of whoever has most of these. Those in use stay.
-fn expendable<'v>(all: impl Iterator<Item = (&'v str, &'v str, Option<Duration>)>) -> Option<&'v str> {
-    let mut unused: HashMap<&str, Vec<(Duration, &str)>> = HashMap::new();
-    for (id, owner, idle) in all {
-        unused.entry(owner).or_default().extend(idle.map(|idle| (idle, id)));
-    }
-    let most = unused.into_values().max_by_key(Vec::len)?;
-    most.into_iter().max().map(|(_, id)| id)
-}
-
 /// The number under which the store remembers that a session has ended.
 fn number(principal: &str) -> u64 {
     let digest = Sha256::new_with_prefix(b"session ended").chain_update(principal).finalize();
@@ -247,24 +242,5 @@ impl Lines for Outgoing {
 impl Drop for Outgoing {
     fn drop(&mut self) {
         *self.home.lock() = self.receiver.take();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn m2_whoever_has_most_sessions_loses_the_one_longest_unused_and_none_that_is_in_use() {
-        let idle = |seconds| Some(Duration::from_secs(seconds));
-        let all = [
-            ("one", "ana", idle(900)),
-            ("two", "ben", idle(3)),
-            ("three", "ben", None),
-            ("four", "ben", idle(5)),
-            ("five", "cy", None),
-        ];
-        assert_eq!(expendable(all.into_iter()), Some("four"));
-        assert_eq!(expendable(all.into_iter().filter(|(_, owner, _)| *owner == "cy")), None);
     }
 }

@@ -100,6 +100,7 @@ impl RouteCall {
         });
         let question = Question {
             principal: self.caller.principal.to_string(),
+            owner: self.caller.owner(),
             task: shortened(task, 20_000),
             offered,
             chosen,
@@ -141,7 +142,7 @@ impl RouteCall {
     /// Takes a result over as far as it fits, with a handle for the rest.
     pub(super) fn fit(&self, reply: &mut Reply, result: Box<RawValue>) {
         let budget = self.reception.hub.config().serve.result_bytes;
-        let fitted = self.reception.remainders.fit(result, budget, &self.caller.principal);
+        let fitted = self.reception.remainders.fit(result, budget, &self.caller);
         reply.result(&fitted.result);
         if let Some(rest) = &fitted.rest {
             reply.goes_on(rest);

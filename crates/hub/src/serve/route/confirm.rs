@@ -54,6 +54,7 @@ impl RouteCall {
         let handle = offer(&self.reception.hub, principal, tool, arguments);
         let question = Question {
             principal: principal.to_string(),
+            owner: self.caller.owner(),
             task: task.to_owned(),
             offered: Vec::new(),
             chosen: Some(tool.id.as_str().to_owned()),

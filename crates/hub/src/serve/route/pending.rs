@@ -9,11 +9,12 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::fair::{Holding, expendable};
 use crate::pins::Pin;
 
 /// How long a question may wait.
 const PATIENCE: Duration = Duration::from_secs(1800);
-/// Questions that wait at the same time; the oldest go first.
+/// Questions that wait at the same time; beyond, the oldest of the client with most goes.
 const MOST: usize = 1000;
 /// Larger arguments are not kept; they are given again.
 const MOST_BYTES: usize = 16 * 1024;
@@ -28,6 +29,8 @@ pub(crate) struct Pending(Mutex<HashMap<String, Waiting>>);
 pub(super) struct Question {
     /// Whose question it is; nobody else can answer it.
     pub(super) principal: String,
+    /// The client whose room it takes.
+    pub(super) owner: String,
     pub(super) task: String,
     /// The tools that were offered, in order.
     pub(super) offered: Vec<String>,
@@ -63,8 +66,13 @@ impl Pending {
         let mut waiting = self.0.lock();
         waiting.retain(|_, it| it.since.elapsed() < PATIENCE);
         if waiting.len() >= MOST {
-            let oldest = waiting.iter().min_by_key(|(_, it)| it.since).map(|(handle, _)| handle.clone());
-            oldest.and_then(|oldest| waiting.remove(&oldest));
+            let expendable = expendable(waiting.iter().map(|(handle, it)| Holding {
+                key: handle,
+                owner: &it.question.owner,
+                size: 1,
+                idle: Some(it.since.elapsed()),
+            }));
+            expendable.cloned().and_then(|handle| waiting.remove(&handle));
         }
         // Only a handle of ours goes on: nobody chooses what others might guess.
         let kept = handle.filter(|handle| {
@@ -99,6 +107,7 @@ mod tests {
         Question {
             values: None,
             principal: principal.to_owned(),
+            owner: principal.to_owned(),
             task: "t".to_owned(),
             offered: Vec::new(),
             chosen: None,
@@ -118,6 +127,19 @@ mod tests {
         assert_ne!(pending.put(Some(&handle), question("bob"), |_| false), handle);
         assert_ne!(pending.put(Some("mine"), question("ana"), |_| false), "mine");
         assert_eq!(handle.len(), 12);
+    }
+
+    #[test]
+    fn t27_thousands_of_drafts_of_one_client_displace_none_of_another() {
+        let pending = Pending::default();
+        let early = pending.put(None, question("bob"), |_| false);
+        let mine: Vec<String> =
+            (0..3 * MOST).map(|_| pending.put(None, question("ana"), |_| false)).collect();
+        let late = pending.put(None, question("cy"), |_| false);
+        pending.put(None, question("ana"), |_| false);
+        assert!(pending.get(&early, "bob").is_some() && pending.get(&late, "cy").is_some());
+        assert!(pending.get(&mine[0], "ana").is_none());
+        assert!(mine.last().is_some_and(|last| pending.get(last, "ana").is_some()));
     }
 
     #[test]
