@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -15,8 +16,8 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// Time for a body to come in whole.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Reads the body of a request, with its headers.
-pub(crate) async fn read<T: DeserializeOwned>(request: Request) -> Result<(HeaderMap, T), ApiError> {
+/// Reads the body of a request; what else there is of it comes along.
+pub(crate) async fn read<T: DeserializeOwned>(request: Request) -> Result<(Parts, T), ApiError> {
     let (parts, body) = request.into_parts();
     let coming = tokio::time::timeout(PATIENCE, to_bytes(body, MOST_BYTES)).await;
     let late = |_| {
@@ -40,7 +41,7 @@ pub(crate) async fn read<T: DeserializeOwned>(request: Request) -> Result<(Heade
     let said = serde_json::from_slice(text).map_err(|err| {
         ApiError::bad_request(format!("the body cannot be read: {err}"), "reload the page and try again")
     })?;
-    Ok((parts.headers, said))
+    Ok((parts, said))
 }
 
 /// Reads one word of a query that stands for one of a few things; an empty one stands for none.

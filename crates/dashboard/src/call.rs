@@ -33,8 +33,8 @@ struct Asked {
 
 /// Runs a tool, or says what has to be agreed to first.
 pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Reply {
-    let (headers, asked) = body::read::<Asked>(request).await?;
-    let (hub, snapshot) = (&shared.hub, shared.hub.snapshot());
+    let (parts, asked) = body::read::<Asked>(request).await?;
+    let (hub, snapshot, caller) = (&shared.hub, shared.hub.snapshot(), shared.caller(&parts));
     let arguments = asked.arguments.unwrap_or_else(|| raw(&json!({})));
     if Fields::parse(Some(&arguments)).is_err() {
         return Err(ApiError::bad_request(
@@ -49,7 +49,6 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     let intent = (!asked.task.trim().is_empty()).then(|| Intent::of(asked.task.trim()));
     let ruling = hub.judge(&snapshot, tool, Some(&arguments), intent.as_ref());
     if ruling.stance == Stance::Ask {
-        let caller = shared.caller(&headers);
         let void = hub.void_answer(&caller, tool).filter(|_| asked.confirm);
         let is_confirmed = asked.confirm && void.is_none();
         shared.hub.metrics().confirmation(if is_confirmed { "confirmed" } else { "asked" });
@@ -65,7 +64,7 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     }
     let mut params = Fields::default();
     params.set("arguments", arguments);
-    let (caller, start) = (shared.caller(&headers), Instant::now());
+    let start = Instant::now();
     // Here it was confirmed, or need not be.
     let answer = hub.call_confirmed(&snapshot, tool, params, &caller).await;
     let ms = show::round(start.elapsed().as_secs_f64() * 1000.0);

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware;
 use axum::routing::{any, get, post};
@@ -36,6 +37,7 @@ use serde_json::json;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use toolyard_history::History;
+use toolyard_hub::access::Grant;
 use toolyard_hub::caller::{Caller, Client};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::jsonrpc::{Fields, raw};
@@ -143,16 +145,18 @@ async fn unknown() -> ApiError {
 
 impl Shared {
     /// Who calls tools from the page: nobody that a server could ask something.
-    fn caller(&self, headers: &HeaderMap) -> Arc<Caller> {
+    fn caller(&self, parts: &Parts) -> Arc<Caller> {
+        // Whoever serves the page put there whom it let in.
+        let grant = parts.extensions.get::<Arc<Grant>>().cloned().unwrap_or_else(Grant::owner);
         let client = Client {
             info: Some(raw(&json!({ "name": "toolyard-dashboard", "version": env!("CARGO_PKG_VERSION") }))),
             capabilities: Fields::default(),
-            principal: principal(headers).into(),
+            principal: principal(&parts.headers, &grant).into(),
             log_level: None,
         };
         // What a server tells meanwhile has no place on the page.
         let (lines, _) = tokio::sync::mpsc::channel(1);
-        Arc::new(Caller::session(&client, lines, Arc::default()))
+        Arc::new(Caller::session(&client, lines, Arc::default()).granted(grant))
     }
 
     /// Does something that goes on after its request was answered.
@@ -163,11 +167,11 @@ impl Shared {
     }
 }
 
-/// Tells callers of tools apart by what they authorise themselves with, as the hub does. Lessons do not: whoever has
-/// the token is the person whose hub it is.
-fn principal(headers: &HeaderMap) -> String {
-    match headers.get(header::AUTHORIZATION) {
+/// Tells callers of tools apart by their names, or by what they authorise themselves with, as the hub does. Lessons do
+/// not: whoever has the token is the person whose hub it is.
+fn principal(headers: &HeaderMap, grant: &Grant) -> String {
+    grant.principal().unwrap_or_else(|| match headers.get(header::AUTHORIZATION) {
         None => "local".to_owned(),
         Some(shown) => digest(&["http", &String::from_utf8_lossy(shown.as_bytes())]),
-    }
+    })
 }

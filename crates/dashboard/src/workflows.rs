@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
-use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use toolyard_core::run::{Account, Direction, Ending, Leaving, Upshot};
+use toolyard_hub::caller::Caller;
 use toolyard_hub::hub::{Execution, NotTaken, question};
 use toolyard_hub::journal::{Journal, Kept};
 use toolyard_hub::workflows::Template;
@@ -60,7 +60,7 @@ pub(crate) async fn start(
     Path(name): Path<String>,
     request: Request,
 ) -> Reply {
-    let (headers, Start { inputs }) = body::read(request).await?;
+    let (parts, Start { inputs }) = body::read(request).await?;
     let templates = shared.hub.templates();
     let template = templates.iter().find(|it| it.name == name).ok_or_else(|| {
         let shown: String = toolyard_core::tool::clean(&name).chars().take(60).collect();
@@ -71,8 +71,9 @@ pub(crate) async fn start(
         let message = format!("`{name}` cannot run: {}", problems.join("; "));
         ApiError::bad_request(message, "correct what it takes and start it again")
     })?;
-    let execution = shared.hub.begin(plan).await?;
-    go_on(&shared, &headers, execution).await
+    let caller = shared.caller(&parts);
+    let execution = shared.hub.begin_for(plan, &caller).await?;
+    go_on(&shared, caller, execution).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,10 +93,10 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Reply {
-    let (headers, Resume { confirm, digest }) = body::read(request).await?;
+    let (parts, Resume { confirm, digest }) = body::read(request).await?;
     let mut execution = shared.hub.take_up(&id).await?;
     let Some(asked) = execution.run().asked().cloned() else {
-        return go_on(&shared, &headers, execution).await;
+        return go_on(&shared, shared.caller(&parts), execution).await;
     };
     if digest.is_some_and(|shown| shown != asked.digest) {
         let message = "the question has changed since it was shown";
@@ -108,7 +109,7 @@ pub(crate) async fn resume(
     };
     shared.hub.metrics().confirmation(if confirm == Some(true) { "confirmed" } else { "refused" });
     answered.map_err(|stale| ApiError::conflict(stale.to_string(), "reload the run"))?;
-    go_on(&shared, &headers, execution).await
+    go_on(&shared, shared.caller(&parts), execution).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -125,12 +126,12 @@ pub(crate) async fn cancel(
     Path(id): Path<String>,
     request: Request,
 ) -> Reply {
-    let (headers, Cancel { undo }) = body::read(request).await?;
+    let (parts, Cancel { undo }) = body::read(request).await?;
     let leaving = if undo { Leaving::Nothing } else { Leaving::Everything };
     match shared.hub.take_up(&id).await {
         Ok(mut execution) => {
             execution.cancel(leaving);
-            go_on(&shared, &headers, execution).await
+            go_on(&shared, shared.caller(&parts), execution).await
         }
         Err(NotTaken::Driven(id)) => {
             let (journal, driven) = (Arc::clone(shared.hub.journal()), id.clone());
@@ -142,8 +143,8 @@ pub(crate) async fn cancel(
 }
 
 /// Drives a run in the background, and tells how far it got in a moment.
-async fn go_on(shared: &Arc<Shared>, headers: &HeaderMap, mut execution: Execution) -> Reply {
-    let (hub, caller, id) = (Arc::clone(&shared.hub), shared.caller(headers), execution.id.clone());
+async fn go_on(shared: &Arc<Shared>, caller: Arc<Caller>, mut execution: Execution) -> Reply {
+    let (hub, id) = (Arc::clone(&shared.hub), execution.id.clone());
     let (ended, paused) = oneshot::channel();
     shared.in_background(async move {
         if let Err(halted) = execution.drive(&hub, &caller, &mut |_| {}).await {

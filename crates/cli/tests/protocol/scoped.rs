@@ -414,6 +414,34 @@ async fn t27_the_audit_log_names_the_client() {
 }
 
 #[tokio::test]
+async fn t27_calls_from_the_dashboard_are_those_of_the_client_that_was_let_in() {
+    let (yard, folder) = office().await;
+    let admin = register(&yard, "root", &["--admin", "--rate", "2"]);
+    let served = yard.http(&[]);
+    let base = served.url.trim_end_matches("/mcp").to_owned();
+    let bearer = format!("Bearer {admin}");
+    let headers =
+        [("authorization", bearer.as_str()), ("x-toolyard", "1"), ("content-type", "application/json")];
+    let run = async || {
+        let asked = json!({"tool": "desk__read_note", "arguments": {"path": "a"}}).to_string();
+        raw::send(&format!("{base}/dashboard/api/run"), "POST", &headers, &asked).await.body
+    };
+    for _ in 0..2 {
+        assert!(run().await.contains(r#""outcome":"answered""#));
+    }
+    let held = run().await;
+    assert!(!held.contains(r#""outcome":"answered""#), "its rate counts here, too: {held}");
+    assert_eq!(calls(&folder, "desk"), 2);
+    wait_until(SOON, || {
+        let output = yard.command(&["audit", "--json"]).output().unwrap();
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let calls = said["calls"].as_array().unwrap();
+        calls.len() >= 2 && calls.iter().all(|it| it["client"] == "root")
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn t27_a_client_is_registered_with_what_there_is() {
     let (yard, _) = office().await;
     let wrong = |words: &[&str]| {

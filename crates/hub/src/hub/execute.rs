@@ -114,7 +114,7 @@ impl Hub {
     }
 
     /// Does the same for a caller. What is left of the run after a crash is done with no more rights than theirs.
-    pub(crate) async fn begin_for(&self, plan: Plan, caller: &Caller) -> Result<Execution, journal::Error> {
+    pub async fn begin_for(&self, plan: Plan, caller: &Caller) -> Result<Execution, journal::Error> {
         self.reach(plan.steps().iter().map(|step| &step.tool)).await;
         let plan = self.judged(plan);
         let journal = Arc::clone(&self.journal);
