@@ -11,10 +11,13 @@ use super::{Error, Store, is_alive, now};
 const REMEMBERED: i64 = 24 * 60 * 60;
 /// Keys of one client that are remembered at most; beyond, the oldest that were answered are forgotten.
 const MOST_KEYS: i64 = 4096;
+/// The place of a process's start in `/proc/PID/stat`, counted behind its name.
+const START_FIELD: usize = 19;
 /// What tables lack that an earlier version made.
-const ADDED: [(&str, &str); 2] = [
+const ADDED: [(&str, &str); 3] = [
     ("client", "ALTER TABLE once ADD COLUMN client TEXT NOT NULL DEFAULT ''"),
     ("question", "ALTER TABLE once ADD COLUMN question TEXT"),
+    ("started", "ALTER TABLE once ADD COLUMN started TEXT"),
 ];
 
 /// A call that has a key.
@@ -75,10 +78,11 @@ impl Store {
                  SELECT key FROM once WHERE client = ?1 ORDER BY is_over, since DESC, rowid DESC LIMIT -1 OFFSET ?2)",
             params![call.client, MOST_KEYS - 1],
         )?;
+        let own = std::process::id();
         let taken = self.write_rows(
-            "INSERT OR IGNORE INTO once (key, client, call, pid, since) SELECT ?1, ?2, ?3, ?4, ?5
-             WHERE (SELECT count(*) FROM once WHERE client = ?2) < ?6",
-            params![call.key, call.client, call.call, std::process::id(), now(), MOST_KEYS],
+            "INSERT OR IGNORE INTO once (key, client, call, pid, started, since) SELECT ?1, ?2, ?3, ?4, ?5, ?6
+             WHERE (SELECT count(*) FROM once WHERE client = ?2) < ?7",
+            params![call.key, call.client, call.call, own, started(own), now(), MOST_KEYS],
         )?;
         if taken > 0 {
             return Ok(Earlier::Nothing);
@@ -99,17 +103,19 @@ impl Store {
         struct Row {
             call: String,
             pid: u32,
+            started: Option<String>,
             is_over: bool,
             answer: Option<String>,
             question: Option<String>,
         }
         let connection = self.connection.lock();
         let found = connection
-            .prepare_cached("SELECT call, pid, is_over, answer, question FROM once WHERE key = ?1")
+            .prepare_cached("SELECT call, pid, is_over, answer, question, started FROM once WHERE key = ?1")
             .and_then(|mut statement| {
                 let row = |row: &rusqlite::Row<'_>| {
                     let (call, pid, is_over) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                    Ok(Row { call, pid, is_over, answer: row.get(3)?, question: row.get(4)? })
+                    let (answer, question, started) = (row.get(3)?, row.get(4)?, row.get(5)?);
+                    Ok(Row { call, pid, started, is_over, answer, question })
                 };
                 statement.query_row(params![call.key], row).optional()
             })
@@ -120,6 +126,10 @@ impl Store {
             Row { question: Some(question), .. } => Earlier::Asked(question),
             // In a container every hub has the same number: this one is of the hub before.
             Row { pid, .. } if pid == 0 || pid == std::process::id() || !is_alive(pid) => Earlier::CutOff,
+            // The number of a process is given to another one when it is free again.
+            Row { pid, started: Some(then), .. } if started(pid).is_some_and(|now| now != then) => {
+                Earlier::CutOff
+            }
             Row { .. } => Earlier::Underway,
         }))
     }
@@ -140,8 +150,8 @@ impl Store {
     /// Goes on with a call that asked; `false` when somebody else does.
     pub(crate) fn resume_key(&self, key: &str) -> Result<bool, Error> {
         let rows = self.write_rows(
-            "UPDATE once SET pid = ?2, question = NULL WHERE key = ?1 AND question IS NOT NULL",
-            params![key, std::process::id()],
+            "UPDATE once SET pid = ?2, started = ?3, question = NULL WHERE key = ?1 AND question IS NOT NULL",
+            params![key, std::process::id(), started(std::process::id())],
         )?;
         Ok(rows > 0)
     }
@@ -155,6 +165,17 @@ impl Store {
     pub(crate) fn give_back(&self, key: &str) -> Result<(), Error> {
         self.write("DELETE FROM once WHERE key = ?1", params![key])
     }
+}
+
+/// Says when a process began, in ticks since a start of the system; `None` where the system does not tell, which is
+/// everywhere but on Linux.
+fn started(pid: u32) -> Option<String> {
+    let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold anything, also spaces and brackets.
+    let (_, fields) = about.rsplit_once(')')?;
+    let ticks = fields.split_whitespace().nth(START_FIELD)?;
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Some(format!("{} {ticks}", boot.trim()))
 }
 
 #[cfg(test)]
@@ -197,6 +218,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(take(&Store::open(folder.path()), "key", "ada"), Earlier::Nothing);
         assert_eq!(take(&Store::open(folder.path()), "key", "ada"), Earlier::CutOff);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn t27_a_key_of_a_hub_whose_number_another_program_got_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path());
+        let mut other = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        assert_eq!(take(&store, "key", "ada"), Earlier::Nothing);
+        let of = |began: Option<String>| {
+            let row = "UPDATE once SET pid = ?1, started = ?2 WHERE key = 'key'";
+            store.write(row, params![other.id(), began.as_deref()]).unwrap();
+            take(&store, "key", "ada")
+        };
+        let seen = [of(started(other.id())), of(started(std::process::id())), of(None)];
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(seen, [Earlier::Underway, Earlier::CutOff, Earlier::Underway]);
     }
 
     #[test]
