@@ -75,7 +75,7 @@ impl Questions {
                 key,
                 owner: &it.owner,
                 size: 1,
-                idle: Some(it.since.elapsed()),
+                since: Some(it.since),
             }));
             expendable.cloned().and_then(|key| questions.remove(&key));
         }

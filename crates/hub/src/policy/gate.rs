@@ -93,7 +93,7 @@ impl Gate {
                 turns.entry((Arc::clone(server), limit)).or_insert_with(|| Turns::new(allotment(limit))),
             )
         };
-        let Ok(Some(turn)) = tokio::time::timeout(patience, turns.take(&client, 1)).await else {
+        let Ok(Some(turn)) = tokio::time::timeout(patience, turns.take(&client, "", 1)).await else {
             let limit = if turns.is_full() { limit } else { limit - limit / RESERVED };
             return Err(Refusal::Busy { server: server.to_string(), limit, waited: patience });
         };

@@ -156,8 +156,12 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// Waits until a client may have another request under way; `Err` when too many of its requests wait.
-async fn turn(shared: &Shared, client: &str, weight: usize) -> Result<Arc<Turn>, Box<Response>> {
-    if let Some(turn) = shared.turns.take(client, weight).await {
+async fn turn(
+    shared: &Shared,
+    (source, client): (String, String),
+    weight: usize,
+) -> Result<Arc<Turn>, Box<Response>> {
+    if let Some(turn) = shared.turns.take(&source, &client, weight).await {
         return Ok(Arc::new(turn));
     }
     let retry = [(header::RETRY_AFTER, "1")];
@@ -165,9 +169,9 @@ async fn turn(shared: &Shared, client: &str, weight: usize) -> Result<Arc<Turn>,
     Err(Box::new((StatusCode::SERVICE_UNAVAILABLE, retry, said).into_response()))
 }
 
-/// Names the client whose turns a request takes, and whose connection it uses: by its grant, else by its address and
-/// what it calls itself. A header that nobody checked makes nobody another.
-fn client_of(grant: &Grant, connection: Option<&Connection>, name: Option<&str>) -> String {
+/// Names the client whose turns a request takes, and whose connection it uses: by its grant, else by its address and,
+/// within that, by what it calls itself. A header that nobody checked makes nobody another.
+fn client_of(grant: &Grant, connection: Option<&Connection>, name: Option<&str>) -> (String, String) {
     let principal = grant.principal();
     if let Some(connection) = connection {
         match &principal {
@@ -175,10 +179,13 @@ fn client_of(grant: &Grant, connection: Option<&Connection>, name: Option<&str>)
             None => connection.is_used_by(name.unwrap_or_default()),
         }
     }
-    principal.unwrap_or_else(|| {
-        let address = connection.map(|it| it.peer.ip().to_canonical().to_string()).unwrap_or_default();
-        format!("{address} {}", name.unwrap_or_default())
-    })
+    match principal {
+        Some(principal) => (principal, String::new()),
+        None => {
+            let address = connection.map(|it| it.peer.ip().to_canonical().to_string());
+            (address.unwrap_or_default(), name.unwrap_or_default().to_owned())
+        }
+    }
 }
 
 type Profile = Option<Path<String>>;
@@ -277,7 +284,7 @@ async fn modern(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Response 
     // Who listens for changes does nothing most of the time.
     let is_listening = asked.method == "subscriptions/listen";
     let whose = client_of(view.grant(), connection.as_deref(), client.name().as_deref());
-    let turn = match turn(shared, &whose, weight).await {
+    let turn = match turn(shared, whose, weight).await {
         Ok(turn) => Some(turn).filter(|_| !is_listening),
         Err(refusal) => return *refusal,
     };
@@ -321,7 +328,7 @@ async fn in_session(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Respo
     // Whoever opens a session is nobody yet.
     let principal = Some(visit.session.client().principal).filter(|_| asked.method != "initialize");
     let whose = client_of(visit.session.view.grant(), connection.as_deref(), principal.as_deref());
-    let turn = match turn(shared, &whose, weight).await {
+    let turn = match turn(shared, whose, weight).await {
         Ok(turn) => turn,
         Err(refusal) => return *refusal,
     };

@@ -140,7 +140,7 @@ impl Remainders {
                 key: id,
                 owner: &kept.owner,
                 size: kept.bytes(),
-                idle: Some(kept.since.elapsed()),
+                since: Some(kept.since),
             }));
             expendable.cloned().and_then(|id| all.remove(&id));
         }

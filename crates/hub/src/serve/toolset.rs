@@ -90,7 +90,7 @@ impl Toolsets {
                 key: name,
                 owner: &it.owner,
                 size: 1,
-                idle: Some(it.at.elapsed()),
+                since: Some(it.at),
             }));
             if let Some(expendable) = expendable.cloned().filter(|_| kept.len() >= MOST) {
                 kept.remove(&expendable);

@@ -504,10 +504,13 @@ mod tests {
         other.0.owes(11);
         other.0.took(11);
         let turns = Turns::new(Allotment { all: 2, share: 1, reserved: 0, waiting: 1 });
-        one.0.keeps(Arc::new(turns.take("a", 1).await.unwrap()));
-        assert!(turns.take("a", 1).now_or_never().is_none(), "the next answer waits until this one is taken");
+        one.0.keeps(Arc::new(turns.take("a", "", 1).await.unwrap()));
+        assert!(
+            turns.take("a", "", 1).now_or_never().is_none(),
+            "the next answer waits until this one is taken"
+        );
         drop(one);
-        assert!(turns.take("a", 1).now_or_never().is_some());
+        assert!(turns.take("a", "", 1).now_or_never().is_some());
         assert_eq!(all.unread.load(Ordering::Relaxed), 0);
     }
 }

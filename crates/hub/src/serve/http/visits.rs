@@ -128,7 +128,7 @@ impl Visits {
                 key: id,
                 owner: &visit.owner,
                 size: 1,
-                idle: visit.idle(),
+                since: visit.unused_since().map(Instant::into_std),
             }));
             let expendable = expendable.cloned();
             if let Some(expendable) = expendable.filter(|_| open.len() >= MOST) {
@@ -215,8 +215,12 @@ pub(crate) fn not_found(headers: &HeaderMap) -> Response {
 impl Visit {
     /// Returns how long it was not used; `None` while a request or its stream is under way.
     fn idle(self: &Arc<Self>) -> Option<Duration> {
+        self.unused_since().map(|it| it.elapsed())
+    }
+
+    fn unused_since(self: &Arc<Self>) -> Option<Instant> {
         let is_in_use = Arc::strong_count(self) > 1 || self.outgoing.lock().is_none();
-        (!is_in_use).then(|| self.last_used.lock().elapsed())
+        (!is_in_use).then(|| *self.last_used.lock())
     }
 
     /// Takes the stream, unless it is taken. It can be taken again when it is dropped.

@@ -70,7 +70,7 @@ impl Pending {
                 key: handle,
                 owner: &it.question.owner,
                 size: 1,
-                idle: Some(it.since.elapsed()),
+                since: Some(it.since),
             }));
             expendable.cloned().and_then(|handle| waiting.remove(&handle));
         }
