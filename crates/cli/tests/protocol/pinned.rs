@@ -508,7 +508,7 @@ async fn t27_a_damaged_store_is_told_and_its_tools_wait_for_a_person() {
     let yard = yard.learnt().await;
     let (_, before) = said(yard.command(&["status", "--json"]));
     assert!(before.contains(r#""lostApprovals": null"#), "{before}");
-    let store = yard.path().join(".local/share/toolyard");
+    let store = yard.path().join("store");
     std::fs::write(store.join("toolyard.db"), "no database, however long this text may be").unwrap();
     turncoat.lists(&[altered(reading()), deleting()]);
     let client = yard.session(json!({})).await;

@@ -105,10 +105,9 @@ fn make(path: &Path) -> rusqlite::Result<()> {
     let fresh = path.with_extension(format!("new-{}-{number}", std::process::id()));
     let _ = std::fs::remove_file(&fresh);
     let made = fill(&fresh, put_aside(path).as_deref()).and_then(|()| {
-        let placed = std::fs::hard_link(&fresh, path).or_else(|err| match err.kind() {
-            io::ErrorKind::AlreadyExists => Ok(()),
+        let placed = std::fs::hard_link(&fresh, path).or_else(|err| {
             // Not every file system has links.
-            _ => std::fs::rename(&fresh, path),
+            if err.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { std::fs::rename(&fresh, path) }
         });
         placed.map_err(|err| failure(ffi::SQLITE_CANTOPEN, &err.to_string()))
     });

@@ -194,9 +194,9 @@ impl Store {
     pub fn forget_pins(&self, server: &str) -> Result<(), Error> {
         self.with(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for table in ["pin", "origin", "reviewed"] {
-                transaction.execute(&format!("DELETE FROM {table} WHERE server = ?1"), params![server])?;
-            }
+            transaction.execute("DELETE FROM pin WHERE server = ?1", params![server])?;
+            transaction.execute("DELETE FROM origin WHERE server = ?1", params![server])?;
+            transaction.execute("DELETE FROM reviewed WHERE server = ?1", params![server])?;
             count_up(&transaction)?;
             transaction.commit()
         })
