@@ -76,7 +76,8 @@ fn every_answer_can_be_json() {
           "problems": [],
           "waiting": 0
         }
-      ]
+      ],
+      "lostApprovals": null
     }
     [exit 0]
     "#);
