@@ -24,8 +24,8 @@ TABLES = {
     "embeddings.marks": "embeddings.marks",
 }
 # Parts of the heads that are multiplied in whole numbers, and small ones that stay as they are.
-WHOLE_HEADS = ("given.inner", "token", "parameter", "option", "choice")
-FLOAT_HEADS = ("given.outer", "bias", "option_bias")
+WHOLE_HEADS = ("given.inner", "token", "parameter", "option", "choice", "fits.inner")
+FLOAT_HEADS = ("given.outer", "bias", "option_bias", "fits.outer")
 
 
 def read_file(path):

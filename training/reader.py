@@ -80,6 +80,7 @@ class Trainer:
     def __init__(self, args, model, device):
         self.args, self.model, self.device = args, model, device
         self.log = []
+        self.judged = []
 
     def say(self, text):
         self.log.append(text)
@@ -155,6 +156,10 @@ class Trainer:
             thought = Thoughts(self.scores(tensors))
             for row, planned in enumerate(batch):
                 example = examples[planned.example]
+                if packed:
+                    counts[example.source]["fits"] += (thought.fits[row] > 0) == example.fits
+                    counts[example.source]["fits", "of"] += 1
+                    self.judged.append((float(thought.fits[row]), example.fits, example.source))
                 for place, parameter in enumerate(planned.parameters):
                     for what, right in thought.judge(example, parameter, row, place):
                         counts[example.source][what] += right
@@ -172,6 +177,7 @@ class Thoughts:
         self.first, self.last = (host(values) for values in best_spans(start.log_softmax(-1), end.log_softmax(-1)))
         self.begin, self.inside = host(begin.sigmoid() > ITEM_BEGINS), host(inside.sigmoid() > ITEM_GOES_ON)
         self.option = host(scores.options.argmax(-1))
+        self.fits = host(scores.fits)
         self.chosen = host(scores.options.sigmoid() > OPTION_CHOSEN)
 
     def judge(self, example, parameter, row, place):
@@ -216,8 +222,16 @@ def best_spans(start, end):
 
 def line(counts):
     """Measured counts as one line."""
-    kinds = [what for what in ("given", "span", "items", "option", "options") if counts[what, "of"]]
+    kinds = [what for what in ("given", "span", "items", "option", "options", "fits") if counts[what, "of"]]
     return ", ".join(f"{what} {counts[what] / counts[what, 'of']:.4f} of {counts[what, 'of']}" for what in kinds)
+
+
+def area(judged):
+    """How often a tool that fits has a higher score than one that does not."""
+    scores, fits = np.array([it[0] for it in judged]), np.array([it[1] for it in judged], bool)
+    ranks = np.argsort(np.argsort(scores)) + 1
+    right, wrong = fits.sum(), (~fits).sum()
+    return (ranks[fits].sum() - right * (right + 1) / 2) / max(1, right * wrong)
 
 
 def save(weights, path):
@@ -310,6 +324,9 @@ def main():
     # What was written is measured, rounding included.
     model.take(load_base(written))
     results = measure(trainer, [example for example in examples if example.split == "dev"])
+    trainer.say(f"told apart {area([it[:2] for it in trainer.judged]):.4f}; " + ", ".join(
+        f"{source} {area([it[:2] for it in trainer.judged if it[2] in (source, 'asked', 'written')]):.4f}"
+        for source in ("other", "unserved")))
     trainer.say(f"done after {time.time() - began:.0f} s")
     report = {"settings": vars(args), "results": results, "log": trainer.log}
     (args.out / f"{args.name}.json").write_text(json.dumps(report, indent=1, default=str))

@@ -15,7 +15,7 @@ from questions import ABOUT, REQUEST, TOOL, Phrasing, groups
 ABSENT, GIVEN, MEANT = 0, 1, 2
 UNKNOWN = -100
 # Shares of a source that an epoch draws; other sources are drawn whole.
-SHARES = {"sgd": 0.5, "silver": 0.5}
+SHARES = {"sgd": 0.5, "silver": 0.5, "asked": 0.3, "other": 0.4}
 PACKED = 0.5
 # A parameter that is read alone is given, or one of so many that are not.
 ALONE_ABSENT = 3
@@ -48,6 +48,8 @@ class Example(NamedTuple):
     is_list: list
     # None where it is not known what is right.
     labels: list
+    # Whether the tool can serve the request.
+    fits: bool
 
 
 class Planned(NamedTuple):
@@ -58,6 +60,8 @@ class Planned(NamedTuple):
     described: bool
     about: bool
     length: int
+    # Whether all parameters are there, so that it can be judged whether the tool fits.
+    whole: bool
 
 
 def start_phrasing(tokens):
@@ -138,6 +142,7 @@ def example(row, found, parts, texts):
         [parts[part_key(p, False)] for p in parameters],
         [p["list"] for p in parameters],
         labels,
+        row["fits"],
     )
 
 
@@ -163,8 +168,10 @@ class Planner:
         """Reads the parameters of an example together or, as often, some of them alone; what is told of them varies."""
         labels = self.examples[at].labels
         known = [k for k, label in enumerate(labels) if label is not None]
+        packed = not known or rng.random() < PACKED
+        if packed:
+            known = list(range(len(labels)))
         rng.shuffle(known)
-        packed = rng.random() < PACKED
         if not packed:
             absent = [k for k in known if labels[k].given == ABSENT]
             known = [k for k in known if labels[k].given != ABSENT] + absent[:ALONE_ABSENT]
@@ -182,9 +189,9 @@ class Planner:
         parts = example.parts if described else example.short_parts
         head = 3 + len(example.request) + len(example.tool) + about * len(example.about)
         lengths = [len(parts[k].ids) for k in parameters]
-        together = groups(head, lengths) if packed else [[k] for k in range(len(parameters))]
+        together = (groups(head, lengths) or [[]]) if packed else [[k] for k in range(len(parameters))]
         return [
-            Planned(at, [parameters[k] for k in own], described, about, head + 1 + sum(lengths[k] for k in own))
+            Planned(at, [parameters[k] for k in own], described, about, head + 1 + sum(lengths[k] for k in own), packed)
             for own in together
         ]
 
@@ -211,8 +218,8 @@ def collate(examples, batch):
     sequences = [sequence_of(examples, planned) for planned in batch]
     size, width = len(batch), max(len(s.ids) for s in sequences)
     width = -(-width // PAD_TO) * PAD_TO
-    most = max(len(s.marks) for s in sequences)
-    options = max(1, max(len(places) for s in sequences for places in s.places))
+    most = max(1, max(len(s.marks) for s in sequences))
+    options = max(1, max((len(places) for s in sequences for places in s.places), default=1))
     read = {
         "ids": np.zeros((size, width), np.int64),
         "present": np.zeros((size, width), bool),
@@ -239,6 +246,8 @@ def targets(examples, batch, read):
     """What is right for the parameters of a batch; `…_of` are numbers of parameters, counted over the whole batch."""
     (size, most), width, options = read["marks"].shape, read["ids"].shape[1], read["options"].shape[2]
     given = np.full(size * most, UNKNOWN, np.int64)
+    fits = np.array([float(examples[planned.example].fits) for planned in batch], np.float32)
+    whole = np.array([planned.whole for planned in batch], np.float32)
     spans, lists, choices, several = [], [], [], []
     spoken = 0
     for row, planned in enumerate(batch):
@@ -268,7 +277,7 @@ def targets(examples, batch, read):
     span_of, span_group, span_first, span_last = np.array(spans, np.int64).reshape(-1, 4).T.copy()
     numbers = lambda values: np.array(values, np.int64)
     return {
-        "given": given,
+        "given": given, "fits": fits, "whole": whole,
         "span_of": span_of, "span_group": span_group, "span_first": span_first, "span_last": span_last,
         "list_of": numbers([at for at, _ in lists]), "begins": begins, "inside": inside,
         "choice_of": numbers([at for at, _ in choices]), "choice": numbers([right[0] for _, right in choices]),

@@ -18,6 +18,7 @@ MARKS = "embeddings.marks"
 MEETING, ROLES = 128, 4
 MASKED = -1e4
 START_SEED = 1
+FITS_SMOOTHING = 0.03
 
 
 class Scores(NamedTuple):
@@ -27,6 +28,8 @@ class Scores(NamedTuple):
     # Start, end, begin and inside, for each parameter and token.
     tokens: torch.Tensor
     options: torch.Tensor
+    # Whether the tool can serve the request, one for each row.
+    fits: torch.Tensor
 
 
 def start_weights(header, tensors, positions=None):
@@ -54,6 +57,7 @@ def start_heads(hidden, generator):
         "given.inner": (hidden, hidden), "given.outer": (3, hidden),
         "token": (ROLES * MEETING, hidden), "parameter": (ROLES * MEETING, hidden), "bias": (ROLES, hidden),
         "option": (MEETING, hidden), "choice": (MEETING, hidden), "option_bias": (1, hidden),
+        "fits.inner": (hidden, hidden), "fits.outer": (1, hidden),
     }  # fmt: skip
     heads = {}
     for name, (rows, columns) in sizes.items():
@@ -114,16 +118,25 @@ class Reader(Encoder):
         found = found + self.linear(parameters, "bias").transpose(1, 2)[..., None]
         fit = torch.einsum("bpok,bpk->bpo", self.linear(options, "option"), self.linear(parameters, "choice"))
         fit = fit / math.sqrt(MEETING) + self.linear(options, "option_bias")[..., 0]
+        fits = self.linear(F.gelu(self.linear(states[:, 0], "fits.inner")), "fits.outer")[:, 0]
         return Scores(
             given.float(),
             found.float().masked_fill(~batch["asked"][:, None, None, :], MASKED),
             fit.float().masked_fill(~batch["is_option"], MASKED),
+            fits.float(),
         )
 
 
 def loss_of(scores, batch):
     """How wrong the scores are, over all heads."""
-    loss = F.cross_entropy(scores.given.flatten(0, 1), batch["given"], ignore_index=UNKNOWN, label_smoothing=0.02)
+    known = (batch["given"] != UNKNOWN).sum().clamp(min=1)
+    loss = F.cross_entropy(
+        scores.given.flatten(0, 1), batch["given"], ignore_index=UNKNOWN, label_smoothing=0.02, reduction="sum"
+    ) / known
+    # Which tool of a server is meant is sometimes a matter of taste.
+    truth = batch["fits"] * (1 - 2 * FITS_SMOOTHING) + FITS_SMOOTHING
+    wrong = binary(scores.fits, truth) * batch["whole"]
+    loss = loss + 0.5 * wrong.sum() / batch["whole"].sum().clamp(min=1)
     start, end, begin, inside = (scores.tokens[:, role].flatten(0, 1) for role in range(ROLES))
     options = scores.options.flatten(0, 1)
     if len(batch["span_of"]):

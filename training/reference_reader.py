@@ -69,22 +69,24 @@ class Reference:
         self.phrasing = Phrasing(encoder["vocabulary"].split("\n"))
 
     def read(self, question):
-        """Returns what is thought of each parameter of a question, in order."""
+        """Returns whether the tool fits, as logarithm of the odds, and what is thought of each parameter, in order."""
         phrasing = self.phrasing
         request, ranges = phrasing.words.pieces(question["request"], REQUEST)
         head = phrasing.head(request, phrasing.ids(question["tool"], TOOL), phrasing.ids(question["about"], ABOUT))
         parameters = question["parameters"]
         parts = [phrasing.part(*(it[key] for key in ("name", "description", "kind", "options"))) for it in parameters]
-        readings = []
-        for own in groups(len(head), [len(part.ids) for part in parts]):
+        readings, fits = [], []
+        for own in groups(len(head), [len(part.ids) for part in parts]) or [[]]:
             sequence = phrasing.sequence(head, len(request), [parts[at] for at in own])
             states = self.states(sequence)
+            inner = gelu(linear(states[0], self.tensors, "fits.inner"))
+            fits.append(float(linear(inner, self.tensors, "fits.outer")[0]))
             for at, mark, places in zip(own, sequence.marks, sequence.places):
                 reading = self.parameter(states, mark, ranges)
                 count = len(parameters[at]["options"])
                 reading["options"] = self.options(states, mark, places, parts[at].options, count)
                 readings.append(reading)
-        return readings
+        return {"fits": sum(fits) / len(fits), "fields": readings}
 
     def states(self, sequence):
         kinds = [int(at >= sequence.request + 2) for at in range(len(sequence.ids))]
@@ -187,7 +189,7 @@ def tiny_tensors(hidden):
     random = np.random.default_rng(TINY_SEED)
     normal = lambda *shape, scale: (random.standard_normal(shape) * scale).astype(np.float32)
     sizes = {"given.inner": hidden, "given.outer": 3, "token": 512, "parameter": 512, "bias": ROLES}
-    sizes |= {"option": 128, "choice": 128, "option_bias": 1}
+    sizes |= {"option": 128, "choice": 128, "option_bias": 1, "fits.inner": hidden, "fits.outer": 1}
     tensors = dict(zip(TABLES, (normal(rows, hidden, scale=0.3) for rows in (MAX_TOKENS, 2, 2))))
     for part in ["embeddings.LayerNorm", *layer_parts(TINY["layers"]), *sizes]:
         if part.endswith("LayerNorm"):
@@ -209,7 +211,7 @@ def write_tiny(folder):
     written, _ = reader(tiny_tensors(encoder_header["hidden"]), encoder_header, "tiny-reader")
     (folder / "reader.tyenc").write_bytes(written)
     reference = Reference(folder / "tiny.tyenc", folder / "reader.tyenc")
-    cases = [{"question": it, "readings": rounded(reference.read(it))} for it in TINY_QUESTIONS]
+    cases = [{"question": it, "reading": rounded(reference.read(it))} for it in TINY_QUESTIONS]
     lines = ",\n".join(json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases)
     (folder / "arguments.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 

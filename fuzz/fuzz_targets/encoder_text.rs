@@ -57,11 +57,12 @@ fn read(encoder: &Encoder, reader: &Reader, text: &str) {
         FieldText { name: "room", description: about, kind: "one of", options: &options },
         FieldText { name: about, description: "", kind: "text", options: &[] },
     ];
-    let readings =
+    let reading =
         reader.read(encoder, &ReaderInput { request, tool: "house lights", about, parameters: &parameters });
-    assert_eq!(readings.len(), parameters.len());
-    assert_eq!(readings[0].options.len(), options.len());
-    for (place, _) in readings.iter().flat_map(|it| it.spans.iter().chain(&it.items)) {
+    assert!(reading.fits.is_finite());
+    assert_eq!(reading.fields.len(), parameters.len());
+    assert_eq!(reading.fields[0].options.len(), options.len());
+    for (place, _) in reading.fields.iter().flat_map(|it| it.spans.iter().chain(&it.items)) {
         assert!(request.get(place.clone()).is_some(), "{place:?} lies in the request");
     }
 }

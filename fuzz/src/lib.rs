@@ -52,5 +52,5 @@ pub fn judged(tool: &Tool, arguments: &Value) -> Hazard {
 /// Returns sources with nothing but words.
 pub fn words<'a>(task: &'a str, given: &'a Map<String, Value>) -> Sources<'a> {
     let at = "2026-03-04T05:06:07".parse().expect("it is a time");
-    Sources { task, given, named: None, readings: None, earlier: &[], now: Now { at, offset: 3600 } }
+    Sources { task, given, named: None, reading: None, earlier: &[], now: Now { at, offset: 3600 } }
 }

@@ -94,7 +94,7 @@ fn with_text(
     text: &str,
     weights: FillWeights<'_>,
 ) -> Filling {
-    let sources = Sources { task: text, named: None, readings: None, earlier: &[], ..*sources };
+    let sources = Sources { task: text, named: None, reading: None, earlier: &[], ..*sources };
     let is_missing = |it: &Argument| filling.missing.iter().any(|missing| missing.name == it.name);
     let is_said = |it: &Argument| matches!(it.source, Source::Text | Source::Implied) && !it.is_doubtful();
     let said = fill_with(form, &sources, weights).arguments.into_iter();

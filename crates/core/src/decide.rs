@@ -8,11 +8,12 @@
 mod message; // which tools a message needs
 mod several; // tasks of several steps
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolyard_encoder::FieldReading;
+use toolyard_encoder::RequestReading;
 
 use crate::arguments::{
     Advice, Argument, Consultation, Filling, Missing, Named, Nearness, Now, Remark, Settled, Source, Sources,
@@ -21,7 +22,7 @@ use crate::arguments::{
 use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::plan::{Choice, Plan, Splitting};
-use crate::rank::{Candidate, Decision, Intent, Verdict};
+use crate::rank::{Candidate, Decision, Intent, Signal, Verdict};
 use crate::task::{Clause, clauses, refers_back};
 use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool, clean};
@@ -238,7 +239,7 @@ impl Consult {
             task: &self.task,
             given: &self.given,
             named: None,
-            readings: None,
+            reading: None,
             earlier: &[],
             now: self.now,
         }
@@ -278,7 +279,7 @@ pub struct Decide<'a> {
     /// How alike the names of values and the fields of tools are, by the tool.
     compared: HashMap<usize, Nearness>,
     /// What the argument reader said.
-    read: HashMap<ToRead, Vec<FieldReading>>,
+    read: HashMap<ToRead, Option<RequestReading>>,
     /// What a language model said about each step.
     advice: BTreeMap<usize, Advice>,
 }
@@ -287,6 +288,8 @@ pub struct Decide<'a> {
 const MOST_WORDS: usize = 1000;
 /// Candidates whose forms are tried with the values of a caller.
 const MOST_TRIED: usize = 8;
+/// Candidates that the argument reader reads the request beside.
+const MOST_READ: usize = 3;
 /// Characters of an earlier result that may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
 
@@ -323,8 +326,8 @@ impl<'a> Decide<'a> {
     }
 
     /// Takes in what the argument reader said; nothing where there is none.
-    pub fn read(&mut self, wanted: ToRead, readings: Vec<FieldReading>) {
-        self.read.insert(wanted, readings);
+    pub fn read(&mut self, wanted: ToRead, reading: Option<RequestReading>) {
+        self.read.insert(wanted, reading);
     }
 
     /// Takes in what a language model said.
@@ -359,13 +362,17 @@ impl<'a> Decide<'a> {
     fn single(&self) -> Result<Conclusion, Next> {
         let decision = self.decision(&self.goal.words())?;
         let decision = self.told_by_values(decision);
+        let ranked = decision.confidence;
+        let decision = self.told_by_reading(decision)?;
         let ask = |text: &str| {
             let tools = decision.candidates.first().map(|first| first.position).into_iter().collect();
             let (confidence, decision) = (decision.confidence, Arc::clone(&decision));
             Conclusion::Ask(Ambiguity { text: text.to_owned(), step: None, decision, confidence, tools })
         };
         let first = decision.candidates.first();
-        let choice = first.map(|it| Choice { position: it.position, confidence: decision.confidence });
+        // RequestReading can clear up which tool is meant, so that a draft is enough; it makes no call surer than it was.
+        let confidence = decision.confidence.min(ranked.max(self.world.confidence));
+        let choice = first.map(|it| Choice { position: it.position, confidence });
         match (&decision.verdict, choice) {
             (Verdict::Act, Some(choice)) => self.draft(choice, Some(&decision)),
             (Verdict::Ask(_), Some(choice)) if self.is_told_by_arguments(&decision) => {
@@ -391,7 +398,7 @@ impl<'a> Decide<'a> {
             task: "",
             given: self.goal.given,
             named,
-            readings: None,
+            reading: None,
             earlier: &[],
             now: self.world.now,
         };
@@ -403,7 +410,42 @@ impl<'a> Decide<'a> {
         };
         let fits: Vec<f64> = decision.candidates.iter().take(MOST_TRIED).map(fit).collect();
         let scope = (self.world.catalog, self.world.index);
-        Arc::new(decision.told_apart(scope, &fits, self.world.confidence))
+        Arc::new(decision.told_apart(scope, &fits, (self.world.confidence, limits.no_tool)))
+    }
+
+    /// Reads the request beside the likeliest tools, and judges anew whether one of them can serve it.
+    fn told_by_reading(&self, decision: Arc<Decision>) -> Result<Arc<Decision>, Next> {
+        // It sees the texts of tools and not what people say when they mean them, so it overrules nothing that is clear,
+        // nothing that somebody corrected, and no arguments that the caller knows.
+        let is_open = matches!(decision.verdict, Verdict::Ask(_))
+            && decision.judgement.vague < thresholds().decision.maybe_vague;
+        let is_corrected = |it: &Candidate| it.signals[Signal::Liked as usize] != 0.0;
+        let is_settled = decision.candidates.iter().any(is_corrected) || !self.goal.given.is_empty();
+        if !is_open || is_settled || decision.candidates.is_empty() {
+            return Ok(decision);
+        }
+        let limits = &thresholds().reading;
+        let (mut fits, text) = (Vec::new(), self.read_text(self.said()));
+        for candidate in decision.candidates.iter().take(MOST_READ) {
+            let is_read = fits.is_empty() || candidate.probability >= limits.likely as f32;
+            let reading = if is_read { self.reading(candidate.position, &text)? } else { None };
+            if reading.is_none() && fits.is_empty() {
+                return Ok(decision);
+            }
+            fits.push(reading.map_or(0.0, |it| limits.fits * f64::from(it.fits)));
+        }
+        let scope = (self.world.catalog, self.world.index);
+        Ok(Arc::new(decision.read_beside(scope, &fits, self.world.confidence)))
+    }
+
+    /// Returns the words that arguments are found in.
+    fn said(&self) -> &str {
+        self.goal.message.filter(|_| self.goal.values.is_none()).unwrap_or(self.goal.task)
+    }
+
+    /// Returns what the argument reader is shown of the request.
+    fn read_text<'t>(&self, said: &'t str) -> Cow<'t, str> {
+        self.goal.values.map_or(Cow::Borrowed(said), |values| Cow::Owned(spoken(said, values)))
     }
 
     /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
@@ -424,15 +466,12 @@ impl<'a> Decide<'a> {
         let Choice { position, confidence } = choice;
         let form = self.world.catalog.form(position);
         // A name says which tool is meant, and nothing about its arguments.
-        let said = self.goal.message.filter(|_| self.goal.values.is_none()).unwrap_or(self.goal.task);
-        let task = if self.named().is_some() && self.goal.message.is_none() { "" } else { said };
+        let is_name = self.named().is_some() && self.goal.message.is_none();
+        let task = if is_name { "" } else { self.said() };
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
         let named = self.named_values(position)?;
-        let readings = match self.goal.values {
-            Some(values) => self.readings(position, &spoken(task, values))?,
-            None => self.readings(position, task)?,
-        };
-        let sources = Sources { task, given: self.goal.given, named, readings, earlier, now: self.world.now };
+        let reading = self.reading(position, &self.read_text(task))?;
+        let sources = Sources { task, given: self.goal.given, named, reading, earlier, now: self.world.now };
         let filling = self.completed(0, position, (&sources, fill(form, &sources)))?;
         let exactness = filling.exactness(form, &sources);
         let knowledge = self.world.index.knowledge.of(position);
@@ -467,14 +506,13 @@ impl<'a> Decide<'a> {
     }
 
     /// Returns what the argument reader says of a text beside a tool, or asks for it.
-    fn readings(&self, position: usize, text: &str) -> Result<Option<&[FieldReading]>, Next> {
-        let has_fields = || !self.world.catalog.form(position).fields().is_empty();
-        if !self.world.compares || text.trim().is_empty() || !has_fields() {
+    fn reading(&self, position: usize, text: &str) -> Result<Option<&RequestReading>, Next> {
+        if !self.world.compares || text.trim().is_empty() {
             return Ok(None);
         }
         let wanted = ToRead { position, text: text.to_owned() };
         match self.read.get(&wanted) {
-            Some(readings) => Ok(Some(readings).filter(|it| !it.is_empty()).map(Vec::as_slice)),
+            Some(reading) => Ok(reading.as_ref()),
             None => Err(Next::Read(wanted)),
         }
     }

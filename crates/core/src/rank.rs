@@ -146,9 +146,27 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Judges anew by how well each of the first candidates fits the request, as logarithms of odds: which one is meant,
+    /// and whether any is.
+    pub fn read_beside(&self, scope: (&Catalog, &Index), fits: &[f64], confidence: f64) -> Self {
+        let mut read = self.clone();
+        let rest: f64 = self.candidates.iter().skip(fits.len()).map(|it| f64::from(it.probability)).sum();
+        let belief = |(it, fit): (&Candidate, &f64)| f64::from(it.probability) * fit.exp();
+        let some = rest + self.candidates.iter().zip(fits).map(belief).sum::<f64>();
+        let (none, some) =
+            (self.judgement.none * thresholds().reading.nothing.exp(), (1.0 - self.judgement.none) * some);
+        read.judgement.none = none / (none + some).max(f64::MIN_POSITIVE);
+        read.told_apart(scope, fits, (confidence, thresholds().decision.no_tool))
+    }
+
     /// Ranks the first candidates anew by how well each fits what else is known, as logarithms of odds; the others fall
-    /// behind them. It acts from `confidence` on.
-    pub fn told_apart(&self, scope: (&Catalog, &Index), fits: &[f64], confidence: f64) -> Self {
+    /// behind them. It acts from a confidence on, and declines where it is so probable that no tool fits.
+    pub fn told_apart(
+        &self,
+        scope: (&Catalog, &Index),
+        fits: &[f64],
+        (confidence, no_tool): (f64, f64),
+    ) -> Self {
         let mut told = self.clone();
         told.candidates.truncate(fits.len());
         let beliefs: Vec<f64> =
@@ -178,7 +196,7 @@ impl Decision {
             Verdict::Abstain => Verdict::Abstain,
             _ if is_sure => Verdict::Act,
             // An action in plain words says better what is not here than a message does.
-            _ if self.judgement.none >= thresholds().values.no_tool
+            _ if self.judgement.none >= no_tool
                 && self.judgement.vague < thresholds().decision.maybe_vague =>
             {
                 Verdict::Abstain

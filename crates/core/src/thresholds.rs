@@ -127,6 +127,10 @@ thresholds! {
     values: Values {
         unused, doubt, read, no_tool,
     }
+    /// How tools are told apart by reading the request beside them.
+    reading: Reading {
+        fits, nothing, likely,
+    }
     /// How sure a whole call must be before it is made.
     call: Call {
         read, write, step, named_read, named_write,

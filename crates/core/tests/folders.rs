@@ -125,7 +125,7 @@ impl Desk {
                     task: &clause.words,
                     given: &Map::new(),
                     named: None,
-                    readings: None,
+                    reading: None,
                     earlier: &[],
                     now: NOW,
                 };

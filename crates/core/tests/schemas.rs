@@ -160,7 +160,7 @@ fn assert_fits(form: &Form, filling: &Filling, task: &str) {
 
 fn filled(form: &Form, task: &str, given: &Map<String, Value>, earlier: &[Value]) -> Filling {
     let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 };
-    fill(form, &Sources { task, given, named: None, readings: None, earlier, now })
+    fill(form, &Sources { task, given, named: None, reading: None, earlier, now })
 }
 
 fn form(tool: &Value) -> Form {

@@ -31,7 +31,7 @@ use network::Network;
 use simd::Path;
 use wordpiece::WordPiece;
 
-pub use reader::{FieldReading, FieldText, Reader, ReaderInput};
+pub use reader::{FieldReading, FieldText, Reader, ReaderInput, RequestReading};
 pub use vector::{Embedding, Packed, Vectors};
 
 /// A sentence encoder that is ready to use.

@@ -48,6 +48,15 @@ pub struct FieldText<'a> {
     pub options: &'a [String],
 }
 
+/// What a request says of a tool and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestReading {
+    /// Whether the tool can serve the request: the logarithm of the odds. 0 where nothing was read.
+    pub fits: f32,
+    /// What it says of each parameter, in their order.
+    pub fields: Vec<FieldReading>,
+}
+
 /// What a request says of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldReading {
@@ -116,25 +125,28 @@ impl Reader {
         })
     }
 
-    /// Returns what the request says of each parameter, in their order.
+    /// Returns what the request says of the tool and of each parameter.
     ///
     /// The encoder must be the one that the reader was opened beside; beside another it finds everything absent.
-    pub fn read(&self, encoder: &Encoder, question: &ReaderInput<'_>) -> Vec<FieldReading> {
-        let mut readings: Vec<FieldReading> = question.parameters.iter().map(FieldReading::absent).collect();
+    pub fn read(&self, encoder: &Encoder, question: &ReaderInput<'_>) -> RequestReading {
+        let mut fields: Vec<FieldReading> = question.parameters.iter().map(FieldReading::absent).collect();
         if encoder.digest != self.words || encoder.dims() != self.hidden {
-            return readings;
+            return RequestReading { fits: 0.0, fields };
         }
+        let mut fits = Vec::new();
         let file = (*self.file).as_ref();
         let request = encoder.words.pieces(question.request, MAX_REQUEST);
         for sequence in sequence::sequences(&encoder.words, question, &request, self.max_tokens) {
             let (states, tokens) = (self.look_up(encoder, &sequence), sequence.answering());
             let values = self.stack.run_for(self.path, file, states, &tokens);
             let states = States { path: self.path, file, tokens: &tokens, values: &values };
+            fits.push(self.heads.fits(&states));
             for (at, reading) in self.heads.read(&states, &sequence, &request) {
-                readings[at] = reading;
+                fields[at] = reading;
             }
         }
-        readings
+        // There is at least one sequence.
+        RequestReading { fits: fits.iter().sum::<f32>() / fits.len().max(1) as f32, fields }
     }
 
     /// Returns what is known of each token before it is read beside the others.

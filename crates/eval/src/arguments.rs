@@ -53,9 +53,9 @@ impl Arguments {
         let described = tool.definition["description"].as_str().unwrap_or_default();
         let form = Form::new((&tool.name, described), tool.definition["inputSchema"].clone());
         let reader = ArgumentReader::builtin();
-        let readings = reader.map(|it| it.read(&case.task, (&tool.name, described), &form));
-        let (given, readings) = (&Map::new(), readings.as_deref());
-        let sources = Sources { task: &case.task, given, named: None, readings, earlier: &[], now: WRITTEN };
+        let reading = reader.map(|it| it.read(&case.task, (&tool.name, described), &form));
+        let (given, reading) = (&Map::new(), reading.as_ref());
+        let sources = Sources { task: &case.task, given, named: None, reading, earlier: &[], now: WRITTEN };
         let filling = fill(&form, &sources);
         // What only reads is repeated most readily, and is sent everything that is likely.
         let is_repeated = repetition(&form, Effect::Read, &sources, &filling).is_some();

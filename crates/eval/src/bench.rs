@@ -454,8 +454,8 @@ impl Desk<'_> {
                     decide.compared(comparison.position, nearness);
                 }
                 Next::Read(wanted) => {
-                    let readings = self.settings.model.read_arguments(catalog, &wanted);
-                    decide.read(wanted, readings);
+                    let reading = self.settings.model.read_arguments(catalog, &wanted);
+                    decide.read(wanted, reading);
                 }
                 Next::Consult(consult) => decide.advised(&consult, Default::default()),
                 Next::Done(conclusion) => return *conclusion,

@@ -11,7 +11,7 @@ use toolyard_core::arguments::Nearness;
 use toolyard_core::catalog::Catalog;
 use toolyard_core::decide::{Comparison, ToRead};
 use toolyard_core::index::{Index, Meaning, asked, parts, spoken, tool_text};
-use toolyard_encoder::{Embedding, Encoder, FieldReading, Packed};
+use toolyard_encoder::{Embedding, Encoder, Packed, RequestReading};
 use toolyard_hub::meaning::{ArgumentReader, Effort, Embedder, EmbeddingCache, TextKey, compute};
 use toolyard_hub::store::Store;
 
@@ -150,10 +150,10 @@ impl MeaningModel {
     }
 
     /// Reads a text beside a tool; nothing where no model is used.
-    pub(crate) fn read_arguments(&self, catalog: &Catalog, wanted: &ToRead) -> Vec<FieldReading> {
+    pub(crate) fn read_arguments(&self, catalog: &Catalog, wanted: &ToRead) -> Option<RequestReading> {
         let (tool, form) = (&catalog.tools()[wanted.position], catalog.form(wanted.position));
         let reader = ArgumentReader::builtin().filter(|_| matches!(self, Self::On(_)));
-        reader.map(|it| it.read(&wanted.text, (&tool.name, &tool.description), form)).unwrap_or_default()
+        reader.map(|it| it.read(&wanted.text, (&tool.name, &tool.description), form))
     }
 
     /// Returns what a request means.

@@ -24,7 +24,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use toolyard_core::arguments::Nearness;
 use toolyard_core::decide::{Comparison, ToRead};
 use toolyard_core::index::{Sense, spoken};
-use toolyard_encoder::{Embedding, FieldReading, Packed};
+use toolyard_encoder::{Embedding, Packed, RequestReading};
 
 use crate::config::SemanticSearch;
 use crate::live::{Live, Snapshot};
@@ -270,14 +270,14 @@ impl Meanings {
         &self,
         snapshot: &Arc<Snapshot>,
         wanted: &ToRead,
-    ) -> Vec<FieldReading> {
+    ) -> Option<RequestReading> {
         let (snapshot, ToRead { position, text }) = (Arc::clone(snapshot), wanted.clone());
         let reading = tokio::task::spawn_blocking(move || {
             let (tool, form) = (&snapshot.catalog.tools()[position], snapshot.catalog.form(position));
             let reader = ArgumentReader::builtin();
-            reader.map(|it| it.read(&text, (&tool.name, &tool.description), form)).unwrap_or_default()
+            reader.map(|it| it.read(&text, (&tool.name, &tool.description), form))
         });
-        reading.await.unwrap_or_default()
+        reading.await.ok().flatten()
     }
 
     /// Understands the tools of every snapshot, until it is dropped.

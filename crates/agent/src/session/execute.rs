@@ -213,7 +213,7 @@ impl Session {
             let said = self.said();
             let given = Map::new();
             let sources =
-                Sources { task: &said, given: &given, named: None, readings: None, earlier: &[], now: now() };
+                Sources { task: &said, given: &given, named: None, reading: None, earlier: &[], now: now() };
             let mut open = unsaid(&form, &sources, &arguments);
             let required: Vec<&str> = form.required().collect();
             open.retain(|(place, _)| {

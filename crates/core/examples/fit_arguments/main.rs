@@ -23,6 +23,7 @@ mod learn;
 mod measure;
 mod named;
 mod pack;
+mod pairs;
 mod read;
 
 use std::collections::BTreeMap;
@@ -40,7 +41,8 @@ fn main() {
     let only = std::env::var("ONLY").unwrap_or_default();
     if only == "reader" {
         let named = named::load(&tools, &training, &encoder());
-        return pack::write(&next("OUT"), &data::load(&tools, &train, &training), &named);
+        let pairs = pairs::load(&tools, &train, &training);
+        return pack::write(&next("OUT"), &data::load(&tools, &train, &training), &named, &pairs);
     }
     let reader = std::env::var_os("TOOLYARD_READER").map(|path| read::Opened::open(path.as_ref(), encoder()));
     let reader = reader.as_ref();

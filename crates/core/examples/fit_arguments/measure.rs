@@ -17,7 +17,7 @@ use crate::read::Opened;
 pub(crate) const NOW: Now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
 
 pub(crate) fn sources<'a>(task: &'a str, given: &'a Map<String, Value>) -> Sources<'a> {
-    Sources { task, given, named: None, readings: None, earlier: &[], now: NOW }
+    Sources { task, given, named: None, reading: None, earlier: &[], now: NOW }
 }
 
 #[derive(Default)]
@@ -38,9 +38,9 @@ pub(crate) struct Scorer<'a> {
 
 impl Scorer<'_> {
     fn fill<T>(&self, case: &Case, take: impl FnOnce(&Sources<'_>, Filling) -> T) -> T {
-        let readings = self.reader.map(|it| it.read(&case.text, (&case.name, &case.about), &case.form));
+        let reading = self.reader.map(|it| it.read(&case.text, (&case.name, &case.about), &case.form));
         let nothing = Map::new();
-        let sources = Sources { readings: readings.as_deref(), ..sources(&case.text, &nothing) };
+        let sources = Sources { reading: reading.as_ref(), ..sources(&case.text, &nothing) };
         let weights = FillWeights { words: self.weights, ..FillWeights::builtin() };
         let filling = fill_with(&case.form, &sources, weights);
         take(&sources, filling)

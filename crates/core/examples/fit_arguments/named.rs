@@ -39,7 +39,7 @@ impl NamedCall {
             task: &self.task,
             given: &NOTHING,
             named: Some(named),
-            readings: None,
+            reading: None,
             earlier: &[],
             now: NOW,
         }
@@ -56,8 +56,8 @@ impl NamedCall {
         reader: Option<&Opened>,
         take: impl FnOnce(&Sources<'_>, Filling) -> T,
     ) -> T {
-        let readings = reader.map(|it| it.read(&self.spoken(), (&self.name, &self.about), &self.form));
-        let sources = Sources { readings: readings.as_deref(), ..self.sources() };
+        let reading = reader.map(|it| it.read(&self.spoken(), (&self.name, &self.about), &self.form));
+        let sources = Sources { reading: reading.as_ref(), ..self.sources() };
         let filling = fill_with(&self.form, &sources, FillWeights { values, ..FillWeights::builtin() });
         take(&sources, filling)
     }

@@ -7,17 +7,18 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
-use toolyard_core::arguments::{Field, Form, Sources, read_fields, said_in};
+use toolyard_core::arguments::{Field, Form, ReadField, Sources, read_fields, said_in};
 
-use crate::data::Case;
+use crate::data::{Case, text};
 use crate::learn::gold;
 use crate::measure::sources;
 use crate::named::NamedCall;
+use crate::pairs::Pair;
 
 /// Bytes of a request that are looked at.
 const MOST_BYTES: usize = 4000;
 
-pub(crate) fn write(path: &Path, cases: &[Case], named: &[NamedCall]) {
+pub(crate) fn write(path: &Path, cases: &[Case], named: &[NamedCall], pairs: &[Pair<'_>]) {
     let file = std::fs::File::create(path).expect("the file can be written");
     let mut out = GzEncoder::new(file, Compression::best());
     let nothing = Map::new();
@@ -37,6 +38,9 @@ pub(crate) fn write(path: &Path, cases: &[Case], named: &[NamedCall]) {
             writeln!(out, "{line}").expect("the file can be written");
         }
     }
+    for pair in pairs.iter().filter(|pair| pair.text.len() <= MOST_BYTES) {
+        writeln!(out, "{}", paired(pair)).expect("the file can be written");
+    }
     out.finish().expect("the file can be written");
 }
 
@@ -47,17 +51,33 @@ fn packed(
     sources: &Sources<'_>,
 ) -> Value {
     let fields = form.fields().iter().zip(read_fields(form));
-    let parameter = |(field, read): (&Field, toolyard_core::arguments::ReadField)| {
+    let labelled = |(field, read): (&Field, ReadField)| {
         let label = label(form, field, gold(field, arguments), (&read.options, sources));
-        json!({
-            "name": read.name, "description": read.description, "kind": read.kind, "options": read.options,
-            "list": field.is_list, "label": label,
-        })
+        parameter(field, &read, &label)
     };
-    let parameters: Vec<Value> = fields.map(parameter).collect();
+    let parameters: Vec<Value> = fields.map(labelled).collect();
     json!({
         "split": split, "source": source, "request": sources.task, "tool": tool, "about": about,
-        "parameters": parameters,
+        "parameters": parameters, "fits": true,
+    })
+}
+
+/// A request beside a tool that can serve it or cannot; what it says of the fields is not known.
+fn paired(pair: &Pair<'_>) -> Value {
+    let about = (text(&pair.tool["name"]), text(&pair.tool["description"]));
+    let form = Form::new(about, pair.tool["input_schema"].clone());
+    let fields = form.fields().iter().zip(read_fields(&form));
+    let parameters: Vec<Value> = fields.map(|(field, read)| parameter(field, &read, &Value::Null)).collect();
+    json!({
+        "split": if pair.is_held_out { "dev" } else { "train" }, "source": pair.source, "request": pair.text,
+        "tool": about.0, "about": about.1, "parameters": parameters, "fits": pair.fits,
+    })
+}
+
+fn parameter(field: &Field, read: &ReadField, label: &Value) -> Value {
+    json!({
+        "name": read.name, "description": read.description, "kind": read.kind, "options": read.options,
+        "list": field.is_list, "label": label,
     })
 }
 

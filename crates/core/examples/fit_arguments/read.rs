@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use toolyard_core::arguments::{Form, ReadField, read_fields};
-use toolyard_encoder::{Encoder, FieldReading, Reader, ReaderInput};
+use toolyard_encoder::{Encoder, Reader, ReaderInput, RequestReading};
 
 /// A reader with the encoder whose words it takes.
 pub(crate) struct Opened {
@@ -18,7 +18,7 @@ impl Opened {
     }
 
     /// Reads a request beside a form.
-    pub(crate) fn read(&self, request: &str, (tool, about): (&str, &str), form: &Form) -> Vec<FieldReading> {
+    pub(crate) fn read(&self, request: &str, (tool, about): (&str, &str), form: &Form) -> RequestReading {
         let fields = read_fields(form);
         let parameters: Vec<_> = fields.iter().map(ReadField::text).collect();
         self.reader.read(&self.encoder, &ReaderInput { request, tool, about, parameters: &parameters })

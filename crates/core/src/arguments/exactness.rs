@@ -79,7 +79,8 @@ impl Filling {
         };
         let is_choice = |field: &&&Field| !field.choices.is_empty();
         // How likely the reader finds it that each open field is given.
-        let read = sources.readings.unwrap_or_default().iter().zip(form.fields());
+        let read =
+            sources.reading.map(|it| it.fields.as_slice()).unwrap_or_default().iter().zip(form.fields());
         let read = read.filter(|(_, field)| is_lost(field));
         let read: Vec<f64> = read.map(|(it, _)| 1.0 - f64::from(it.given[0]).exp()).collect();
         let is = |is_so: bool| f64::from(u8::from(is_so));
@@ -113,8 +114,8 @@ impl Filling {
             ("open choices", few(open.iter().filter(is_choice).count())),
             ("spoken of", few(lost.iter().copied().filter(|it| speaks(it)).count())),
             ("choices spoken of", few(lost.iter().filter(says_choice).count())),
-            ("read", is(sources.readings.is_some())),
-            ("read as open", is(sources.readings.is_some() && read.iter().all(|it| *it < HALF))),
+            ("read", is(sources.reading.is_some())),
+            ("read as open", is(sources.reading.is_some() && read.iter().all(|it| *it < HALF))),
             ("read as given", read.iter().sum::<f64>().min(MOST as f64)),
             ("surest read as given", read.iter().copied().fold(0.0, f64::max)),
             ("length", (1.0 + sources.task.split_whitespace().count() as f64).ln()),

@@ -272,7 +272,7 @@ mod tests {
         } });
         let form = Form::new(("find", "Finds"), schema);
         let (given, now) = (Map::new(), Now { at: date(2026, 11, 17).at(9, 0, 0, 0), offset: 0 });
-        let sources = Sources { task: said, given: &given, named: None, readings: None, earlier: &[], now };
+        let sources = Sources { task: said, given: &given, named: None, reading: None, earlier: &[], now };
         let arguments = arguments.as_object().expect("an object");
         unsaid(&form, &sources, arguments).into_iter().map(|(place, _)| place).collect()
     }

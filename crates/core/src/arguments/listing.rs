@@ -151,7 +151,7 @@ mod tests {
         let form = Form::new((name, ""), schema.clone());
         let now = Now { at: jiff::civil::datetime(2026, 11, 17, 9, 0, 0, 0), offset: 0 };
         let given = Map::new();
-        let sources = Sources { task, given: &given, named: None, readings: None, earlier: &[], now };
+        let sources = Sources { task, given: &given, named: None, reading: None, earlier: &[], now };
         listed_values(&form, &sources, &fill(&form, &sources))
     }
 

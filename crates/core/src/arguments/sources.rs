@@ -3,7 +3,7 @@
 use crate::form::Field;
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
-use toolyard_encoder::{Embedding, FieldReading};
+use toolyard_encoder::{Embedding, FieldReading, RequestReading};
 
 /// What a form is filled from.
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +14,10 @@ pub struct Sources<'a> {
     pub given: &'a Map<String, Value>,
     /// Values under names of the caller's own, where it says that these are all.
     pub named: Option<Named<'a>>,
-    /// What the argument reader says of each field, where it was asked: of the task, or of [`spoken`] where values are
-    /// named.
+    /// What the argument reader says, where it was asked: of the task, or of [`spoken`] where values are named.
     ///
     /// [`spoken`]: super::spoken
-    pub readings: Option<&'a [FieldReading]>,
+    pub reading: Option<&'a RequestReading>,
     /// Results of earlier steps, the latest last.
     pub earlier: &'a [Value],
     /// The time where the person is.
@@ -28,12 +27,12 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// Returns what the reader says of a field by words alone. Beside named values, words say only choices.
     pub(super) fn reading_of_words(&self, at: usize, field: &Field) -> Option<&'a FieldReading> {
-        self.readings.filter(|_| self.named.is_none() || !field.choices.is_empty())?.get(at)
+        self.reading.filter(|_| self.named.is_none() || !field.choices.is_empty())?.fields.get(at)
     }
 
     /// Returns what the reader says of a field by the values that the caller named.
     pub(super) fn reading_of_values(&self, at: usize) -> Option<&'a FieldReading> {
-        self.readings.filter(|_| self.named.is_some())?.get(at)
+        self.reading.filter(|_| self.named.is_some())?.fields.get(at)
     }
 }
 

@@ -47,7 +47,7 @@ fn r9_a_tool_that_changes_something_is_sent_only_what_is_surely_said() {
     let settled = |task: &str| {
         let given = Map::new();
         let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
-        let sources = Sources { task, given: &given, named: None, readings: None, earlier: &[], now };
+        let sources = Sources { task, given: &given, named: None, reading: None, earlier: &[], now };
         let settled = fill(&form, &sources).settle(&form, &sources, Effect::Write, Action::Update);
         let names = |all: &[Argument]| all.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(" ");
         let missing: Vec<&str> = settled.missing.iter().map(|it| it.name.as_str()).collect();
@@ -396,7 +396,7 @@ fn sources<'a>(task: &'a str, given: &'a Map<String, Value>, earlier: &'a [Value
         task,
         given,
         named: None,
-        readings: None,
+        reading: None,
         earlier,
         now: Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 },
     }

@@ -242,7 +242,7 @@ impl Decide<'_> {
 
     /// Returns what a step is filled from, but for earlier results.
     fn sources<'s>(&self, task: &'s str, given: &'s Map<String, Value>) -> Sources<'s> {
-        Sources { task, given, named: None, readings: None, earlier: &[], now: self.world.now }
+        Sources { task, given, named: None, reading: None, earlier: &[], now: self.world.now }
     }
 
     /// Returns what the caller gave for a tool.

@@ -101,6 +101,34 @@ fn r14_where_there_is_to_be_one_call_the_other_steps_are_named() {
 }
 
 #[test]
+fn v6_a_tool_that_a_reader_finds_unfit_is_not_called() {
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let given = Map::new();
+    // What is concluded where ranking leaves it open, and the reader says this of every tool.
+    let concluded = |task: &str, fits: f32| {
+        let world = World { compares: true, ..world(&catalog, &index, false) };
+        let mut decide = Decide::new(world, Goal::in_words(task, &given));
+        loop {
+            match decide.advance() {
+                Next::Rank(words) => {
+                    let decision = ranked_by(&catalog, &index, &words, 1.0);
+                    assert!(matches!(decision.verdict, Verdict::Ask(_)), "{decision:?}");
+                    decide.ranked(words, Arc::new(decision));
+                }
+                Next::Read(wanted) => decide.read(wanted, Some(RequestReading { fits, fields: Vec::new() })),
+                Next::Done(conclusion) => break *conclusion,
+                other @ (Next::Compare(_) | Next::Consult(_)) => panic!("{task}: {other:?}"),
+            }
+        }
+    };
+    let fitting = concluded("search notes for garden", 4.0);
+    assert!(matches!(fitting, Conclusion::Call(_) | Conclusion::Draft(_)), "{fitting:?}");
+    let unfit = concluded("search notes for garden", -12.0);
+    assert!(matches!(unfit, Conclusion::Decline(_)), "{unfit:?}");
+}
+
+#[test]
 fn r9_a_language_model_is_asked_once_for_what_words_leave_open() {
     let advice =
         Advice { values: [("query".to_owned(), json!("cats"))].into_iter().collect(), ..Advice::default() };
@@ -147,8 +175,12 @@ fn world<'a>(catalog: &'a Catalog, index: &'a Index, advises: bool) -> World<'a>
 }
 
 fn ranked(catalog: &Catalog, index: &Index, words: &str) -> Decision {
+    ranked_by(catalog, index, words, 0.3)
+}
+
+fn ranked_by(catalog: &Catalog, index: &Index, words: &str, confidence: f64) -> Decision {
     let method = Method::Fitted(Weights::builtin());
-    let rules = rank::Rules { method, confidence: 0.3, candidates: 5, reasons: Reasons::LeftOut };
+    let rules = rank::Rules { method, confidence, candidates: 5, reasons: Reasons::LeftOut };
     rank::decide(Scope::plain(catalog, index), Request::in_words(words), rules)
 }
 

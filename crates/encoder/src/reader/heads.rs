@@ -1,8 +1,9 @@
 //! The states of tokens become readings: is it given, where, and which option?
 
+use std::iter;
 use std::ops::Range;
 
-use super::sequence::{Asked, Sequence};
+use super::sequence::{Asked, BEGINNING, Sequence};
 use super::{CUT_OPTION, FieldReading};
 use crate::Error;
 use crate::format::Contents;
@@ -38,6 +39,8 @@ pub(super) struct Heads {
     option: Linear,
     choice: Linear,
     option_bias: Dense,
+    fits_inner: Linear,
+    fits_outer: Dense,
 }
 
 /// The last states of some tokens of a sequence, and what computes with them.
@@ -83,6 +86,8 @@ impl Heads {
             option: linear("option", WIDTH)?,
             choice: linear("choice", WIDTH)?,
             option_bias: dense("option_bias", 1)?,
+            fits_inner: linear("fits.inner", hidden)?,
+            fits_outer: dense("fits.outer", 1)?,
         })
     }
 
@@ -105,6 +110,13 @@ impl Heads {
             (asked.parameter, reading)
         });
         readings.collect()
+    }
+
+    /// Returns the logarithm of the odds that the tool of a sequence can serve the request.
+    pub(super) fn fits(&self, states: &States<'_>) -> f32 {
+        let mut inner = states.map(&self.fits_inner, &states.rows(iter::once(BEGINNING)));
+        math::gelu(&mut inner);
+        self.fits_outer.apply(&inner)[0]
     }
 
     fn score(&self, states: &States<'_>, sequence: &Sequence) -> Scores {

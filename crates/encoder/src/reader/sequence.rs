@@ -24,6 +24,9 @@ const MAX_PARAMETER: usize = 136;
 /// The most parameters of one sequence.
 const MAX_PARAMETERS: usize = 24;
 
+/// The place of the token that a sequence begins with.
+pub(super) const BEGINNING: usize = 0;
+
 /// What the network reads at once.
 #[derive(Debug)]
 pub(super) struct Sequence {
@@ -74,7 +77,7 @@ pub(super) fn sequences(
     extend(&mut head, words, ":", 1);
     extend(&mut head, words, question.about, MAX_ABOUT);
 
-    let mut sequences: Vec<Sequence> = Vec::new();
+    let mut sequences = vec![Sequence { tokens: head.clone(), first, asked: Vec::new() }];
     for (at, parameter) in question.parameters.iter().enumerate() {
         let part = Part::new(words, parameter);
         // The last token is that of the end.
@@ -96,13 +99,14 @@ pub(super) fn sequences(
 }
 
 impl Sequence {
-    /// Returns the places of the tokens that answers are made from, in order: those of the request, and all marks.
+    /// Returns the places of the tokens that answers are made from, in order: the first one, those of the request, and
+    /// all marks.
     pub(super) fn answering(&self) -> Vec<usize> {
         let marks = self
             .asked
             .iter()
             .flat_map(|asked| iter::once(asked.mark).chain(asked.options.iter().copied().flatten()));
-        self.request().chain(marks).collect()
+        iter::once(BEGINNING).chain(self.request()).chain(marks).collect()
     }
 
     /// Returns the places of the request's pieces.

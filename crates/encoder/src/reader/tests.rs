@@ -18,6 +18,8 @@ const ENCODER: &[u8] = include_bytes!("../../tests/data/encoder/tiny.tyenc");
 const READER: &[u8] = include_bytes!("../../tests/data/encoder/reader.tyenc");
 const ARGUMENTS_READ: &str = include_str!("../../tests/data/encoder/arguments.json");
 const MAX_TOKENS: usize = 448;
+/// How far a logarithm of odds may be from that of the reference: the weights are noise, which enlarges roundings.
+const NEAR_FIT: f32 = 0.25;
 
 fn encoder() -> Encoder {
     Encoder::open(ENCODER).unwrap()
@@ -150,9 +152,11 @@ fn readings_are_near_those_of_the_reference() {
         ["remind me to call the cat tomorrow morning", "Café naïve 東京 tea, coffee 😀", "tea", &long];
     for request in requests {
         with_question(request, |question| {
-            let readings = reader.read(&encoder, question);
+            let RequestReading { fits, fields: readings } = reader.read(&encoder, question);
             let sequence = &cut(question, MAX_TOKENS)[0];
             let pieces = encoder.words.pieces(request, MAX_REQUEST);
+            let expected_fit = reference.fits(sequence);
+            assert!((fits - expected_fit).abs() < NEAR_FIT, "{request}: {fits}, not {expected_fit}");
             let expected = reference.read(sequence, &pieces);
             assert_eq!(readings.len(), 3);
             for (reading, expected) in readings.iter().zip(&expected) {
@@ -171,7 +175,13 @@ fn readings_are_near_those_of_the_reference() {
 #[derive(Deserialize)]
 struct Case {
     question: Asking,
-    readings: Vec<Told>,
+    reading: ToldReading,
+}
+
+#[derive(Deserialize)]
+struct ToldReading {
+    fits: f32,
+    fields: Vec<Told>,
 }
 
 #[derive(Deserialize)]
@@ -198,7 +208,7 @@ struct Told {
 }
 
 impl Asking {
-    fn ask(&self, reader: &Reader, encoder: &Encoder) -> Vec<FieldReading> {
+    fn ask(&self, reader: &Reader, encoder: &Encoder) -> RequestReading {
         let parameters = self.parameters.iter().map(|it| FieldText {
             name: &it.name,
             description: &it.description,
@@ -218,8 +228,9 @@ fn an_exported_reader_reads_as_in_training() {
     let encoder = encoder();
     let reader = Reader::open(READER, &encoder).unwrap();
     let cases: Vec<Case> = serde_json::from_str(ARGUMENTS_READ).unwrap();
-    for Case { question, readings: expected } in cases {
-        let readings = question.ask(&reader, &encoder);
+    for Case { question, reading: ToldReading { fits: told_fits, fields: expected } } in cases {
+        let RequestReading { fits, fields: readings } = question.ask(&reader, &encoder);
+        assert!((fits - told_fits).abs() < NEAR_FIT, "{:?}: {fits}, not {told_fits}", question.request);
         assert_eq!(readings.len(), expected.len(), "{:?}", question.request);
         for (reading, told) in readings.iter().zip(&expected) {
             let is_near = |(a, b): (&f32, &f32)| (a - b).abs() < NEAR || a == b;
@@ -251,7 +262,7 @@ fn an_exported_reader_reads_as_in_training() {
 #[test]
 fn ranges_are_bytes_of_the_request() {
     let request = "Ünï😀 e\u{301}te 東京 한국 ❤\u{fe0f} ok";
-    let readings = with_question(request, |question| reader().read(&encoder(), question));
+    let readings = with_question(request, |question| reader().read(&encoder(), question)).fields;
     let mut parts: Vec<&str> = readings
         .iter()
         .flat_map(|it| it.spans.iter().chain(&it.items))
@@ -266,7 +277,7 @@ fn ranges_are_bytes_of_the_request() {
 #[test]
 fn spans_and_options_are_ordered_and_add_up() {
     let request = "send the message to the house ".repeat(9);
-    let readings = with_question(&request, |question| reader().read(&encoder(), question));
+    let readings = with_question(&request, |question| reader().read(&encoder(), question)).fields;
     for reading in readings {
         assert_eq!(reading.spans.len(), 10);
         assert!(reading.spans.is_sorted_by(|(_, a), (_, b)| a >= b), "{:?}", reading.spans);
@@ -283,7 +294,7 @@ fn options_that_were_cut_are_ruled_out() {
     let options: Vec<String> = (0..60).map(|at| format!("dog {at}")).collect();
     let parameters = [FieldText { name: "pet", description: "", kind: "", options: &options }];
     let question = ReaderInput { request: "my dog", tool: "mail", about: "", parameters: &parameters };
-    let reading = &reader().read(&encoder(), &question)[0];
+    let reading = &reader().read(&encoder(), &question).fields[0];
     let cut = reading.options.iter().filter(|option| **option == [f32::NEG_INFINITY, 0.0]).count();
     assert_eq!(reading.options.len(), 60);
     assert!((20..40).contains(&cut), "{cut} were cut");
@@ -294,7 +305,7 @@ fn options_that_were_cut_are_ruled_out() {
 fn a_parameter_reads_the_same_in_a_further_sequence() {
     let parameters = vec![plain("cat", "the cat"); 48];
     let question = ReaderInput { request: "call the cat", tool: "call", about: "", parameters: &parameters };
-    let readings = reader().read(&encoder(), &question);
+    let readings = reader().read(&encoder(), &question).fields;
     assert_eq!(readings.len(), 48);
     assert_eq!(readings[..24], readings[24..]);
 }
@@ -304,11 +315,11 @@ fn every_processor_and_every_kind_of_machine_reads_the_same() {
     let (encoder, mut reader) = (encoder(), reader());
     let mut hash = Sha256::new();
     for request in ["remind me to call the cat tomorrow", &"turn on the light 東京 ".repeat(20)] {
-        let expected = with_question(request, |question| reader.read(&encoder, question));
+        let expected = with_question(request, |question| reader.read(&encoder, question)).fields;
         for path in Path::all() {
             reader.path = path;
             assert_eq!(
-                with_question(request, |question| reader.read(&encoder, question)),
+                with_question(request, |question| reader.read(&encoder, question)).fields,
                 expected,
                 "{path:?}"
             );
@@ -331,7 +342,7 @@ fn any_request_can_be_read() {
     for request in
         ["", "\0\u{301}", &"x".repeat(10_000), &"e\u{301}\u{302}".repeat(9_000), &"東 ".repeat(9_000)]
     {
-        let readings = with_question(request, |question| reader.read(&encoder, question));
+        let readings = with_question(request, |question| reader.read(&encoder, question)).fields;
         assert_eq!(readings.len(), 3);
         let ranges = readings.iter().flat_map(|it| it.spans.iter().chain(&it.items));
         assert!(
@@ -341,7 +352,7 @@ fn any_request_can_be_read() {
         );
     }
     let nothing = ReaderInput { request: "tea", tool: "", about: "", parameters: &[] };
-    assert_eq!(reader.read(&encoder, &nothing), []);
+    assert_eq!(reader.read(&encoder, &nothing).fields, []);
 }
 
 /// The file of the tiny reader with another header.
@@ -408,7 +419,7 @@ fn a_file_that_is_no_reader_of_this_encoder_is_refused() {
 fn beside_another_encoder_everything_is_absent() {
     let mut other = encoder();
     other.digest = "another".to_owned();
-    let readings = with_question("call the cat", |question| reader().read(&other, question));
+    let readings = with_question("call the cat", |question| reader().read(&other, question)).fields;
     assert_eq!(readings[1].given, [0.0, f32::NEG_INFINITY, f32::NEG_INFINITY]);
     assert_eq!((readings[1].spans.len(), readings[1].options.len()), (0, 3));
 }
@@ -426,7 +437,8 @@ fn a_short_limit_cuts_hard() {
     for max_tokens in [1, 2, 5, 12, 20, 25] {
         let file = with_header(|header| header["max_tokens"] = json!(max_tokens));
         let reader = Reader::open(file, &encoder()).unwrap();
-        let readings = with_question("call the cat tomorrow", |question| reader.read(&encoder(), question));
+        let readings =
+            with_question("call the cat tomorrow", |question| reader.read(&encoder(), question)).fields;
         assert_eq!(readings.len(), 3);
     }
 }
@@ -445,14 +457,14 @@ proptest! {
             file[at.index(reach)] = byte;
         }
         if let Ok(reader) = Reader::open(file, &encoder()) {
-            let readings = with_question("call the cat tomorrow", |question| reader.read(&encoder(), question));
+            let readings = with_question("call the cat tomorrow", |question| reader.read(&encoder(), question)).fields;
             prop_assert_eq!(readings.len(), 3);
         }
     }
 
     #[test]
     fn ranges_are_parts_of_any_request(request in "\\PC{0,40}") {
-        for reading in with_question(&request, |question| reader().read(&encoder(), question)) {
+        for reading in with_question(&request, |question| reader().read(&encoder(), question)).fields {
             for (range, _) in reading.spans.iter().chain(&reading.items) {
                 prop_assert!(request.get(range.clone()).is_some_and(|part| !part.is_empty()), "{range:?}");
             }

@@ -97,7 +97,7 @@ impl Adviser {
         });
         let sent = Filling { arguments: own.chain(found.iter().cloned()).collect(), ..Filling::default() };
         let (form, sources) =
-            (Form::of(tool), Sources { task, given, named: None, readings: None, earlier: &[], now: now() });
+            (Form::of(tool), Sources { task, given, named: None, reading: None, earlier: &[], now: now() });
         let consultation = Consultation::after(&form, &sources, &sent, refusal)?;
         let advice = self.consult(&consultation, tool).await;
         let amended = sent.clone().advised(&form, &advice);

@@ -105,8 +105,8 @@ impl Hub {
                     decide.compared(comparison.position, nearness.unwrap_or_default());
                 }
                 (Next::Read(wanted), _) => {
-                    let readings = self.meanings.read_arguments(snapshot, &wanted).await;
-                    decide.read(wanted, readings);
+                    let reading = self.meanings.read_arguments(snapshot, &wanted).await;
+                    decide.read(wanted, reading);
                 }
                 (Next::Consult(consult), Some(adviser)) => {
                     let advice = adviser.advise(&snapshot.catalog, &consult).await;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use toolyard_core::arguments::{Form, ReadField, read_fields};
-use toolyard_encoder::{Encoder, FieldReading, Packed, Reader, ReaderInput, Title};
+use toolyard_encoder::{Encoder, Packed, Reader, ReaderInput, RequestReading, Title};
 
 use super::key::TextKey;
 
@@ -86,8 +86,8 @@ impl ArgumentReader {
         READER.get_or_init(open).as_ref()
     }
 
-    /// Reads a request beside a tool, and says of each of its fields what the request gives.
-    pub fn read(&self, request: &str, (tool, about): (&str, &str), form: &Form) -> Vec<FieldReading> {
+    /// Reads a request beside a tool: whether the tool can serve it, and what it says of each field.
+    pub fn read(&self, request: &str, (tool, about): (&str, &str), form: &Form) -> RequestReading {
         let fields = read_fields(form);
         let parameters: Vec<_> = fields.iter().map(ReadField::text).collect();
         self.reader.read(self.encoder, &ReaderInput { request, tool, about, parameters: &parameters })

@@ -239,7 +239,7 @@ fn sources<'a>(task: &'a str, given: &'a Map<String, Value>) -> Sources<'a> {
         task,
         given,
         named: None,
-        readings: None,
+        reading: None,
         earlier: &[],
         now: Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 3600 },
     }

@@ -9,7 +9,7 @@ fn placed(form: &Form, task: &str, values: &Value) -> Filling {
     let (given, values) = (Map::new(), values.as_object().cloned().unwrap());
     let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
     let named = Some(Named { values: &values, nearness: None });
-    fill(form, &Sources { task, given: &given, named, readings: None, earlier: &[], now })
+    fill(form, &Sources { task, given: &given, named, reading: None, earlier: &[], now })
 }
 
 fn object(form: &Form, task: &str, values: &Value) -> Value {

@@ -68,7 +68,7 @@ fn drawn(task: &str, tools: &[&str], given: &Value) -> Result<Plan, Gap> {
             let known = given.get(at).and_then(Value::as_object).unwrap_or(&none);
             // What words say is the matter of `fill`; here the caller says it.
             let sources =
-                Sources { task: "", given: known, named: None, readings: None, earlier: &[], now: NOW };
+                Sources { task: "", given: known, named: None, reading: None, earlier: &[], now: NOW };
             let seen = knowledge.of(positions[at]);
             ChosenStep {
                 clause: &cut[at],
@@ -158,7 +158,7 @@ fn repeated(task: &str, tool: &str) -> Option<Value> {
     let form = Form::of(&catalog.tools()[position]);
     let effect = Knowledge::gather(&catalog, None, &[], |_| None).of(position).effect;
     let given = Map::new();
-    let sources = Sources { task, given: &given, named: None, readings: None, earlier: &[], now: NOW };
+    let sources = Sources { task, given: &given, named: None, reading: None, earlier: &[], now: NOW };
     match repetition(&form, effect, &sources, &fill(&form, &sources))? {
         Each::Values { values, .. } => Some(Value::Array(values)),
         Each::Found | Each::Listed(_) => panic!("a parameter is known"),

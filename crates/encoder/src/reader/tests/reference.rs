@@ -54,6 +54,8 @@ impl Weights {
             ("option", WIDTH),
             ("choice", WIDTH),
             ("option_bias", 1),
+            ("fits.inner", HIDDEN),
+            ("fits.outer", 1),
         ] {
             weights.linear(name, rows, HIDDEN);
         }
@@ -92,7 +94,10 @@ impl Weights {
     pub(super) fn file(&self, encoder: &Encoder) -> Vec<u8> {
         let mut sections = Sections::default();
         for (name, matrix) in &self.0 {
-            let few = matches!(name.as_str(), "given.outer.weight" | "bias.weight" | "option_bias.weight");
+            let few = matches!(
+                name.as_str(),
+                "given.outer.weight" | "bias.weight" | "option_bias.weight" | "fits.outer.weight"
+            );
             match matrix.shape[..] {
                 [rows, columns] if !few && !name.starts_with("embeddings.") => {
                     sections.whole(name, matrix, [rows, columns], Kind::Panels).unwrap();
@@ -167,6 +172,13 @@ impl Reference {
             row.iter().map(|value| f32::from(*value as i8) * scale).collect()
         };
         Self { weights, words: (0..encoder.words.len()).map(row).collect() }
+    }
+
+    /// Returns the logarithm of the odds that the tool of a sequence fits.
+    pub(super) fn fits(&self, sequence: &Sequence) -> f32 {
+        let first = &self.states(sequence)[0];
+        let inner: Row = self.weights.apply("fits.inner", first).into_iter().map(gelu).collect();
+        self.weights.apply("fits.outer", &inner)[0]
     }
 
     /// Reads one sequence.
