@@ -494,8 +494,11 @@ impl<'a> Decide<'a> {
         };
         // Who gave arguments under their own names, or chose the tool, knows what is sent; so does a model that read all.
         let is_callers = is_told && (!self.goal.given.is_empty() || decision.is_none() && named.is_none());
+        // A request that was clear enough to act on is not held back for what it leaves open: the arguments tell that.
+        let ranked = decision.filter(|it| it.verdict == Verdict::Act && it.confidence <= confidence);
+        let tool = ranked.map_or(confidence, |it| it.judgement.right.max(confidence));
         // Who lowers the confidence that a tool needs has chosen it.
-        let tool = if confidence < thresholds().decision.confidence { 1.0 } else { confidence };
+        let tool = if tool < thresholds().decision.confidence { 1.0 } else { tool };
         let is_sure = is_callers || is_advised || is_bare || tool * exactness >= least;
         let undone = self.undone(position, &settled.found)?;
         // What comes later can still be done; what comes first cannot be passed over.

@@ -45,6 +45,18 @@ fn r1_a_clear_wish_runs_its_tool() {
 }
 
 #[test]
+fn r7_a_question_that_one_tool_answers_is_answered() {
+    // A question mark makes it a little vaguer, but the tool is sure and nothing is open.
+    let place = Place::new();
+    let (answer, exit) = place.json(&["route", "what time is it in Tokyo?", "--json"]);
+    assert_eq!(
+        (exit, &answer["tool"], &answer["ran"]),
+        (0, &"time__current_time".into(), &true.into()),
+        "{answer}"
+    );
+}
+
+#[test]
 fn r7_an_unclear_wish_is_asked_about() {
     let place = Place::with(SHY);
     let seen = place.run(&["route", "repeat a text"]);
