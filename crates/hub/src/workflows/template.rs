@@ -61,8 +61,9 @@ impl Template {
                 };
                 page.wrong(&place, flaw.what, None);
             }
-            let required: Vec<&String> =
-                parameters.required.iter().filter(|it| !has_default(&parameters.properties[*it])).collect();
+            // One that is no parameter was told above.
+            let is_needed = |it: &&String| parameters.properties.get(*it).is_some_and(|it| !has_default(it));
+            let required: Vec<&String> = parameters.required.iter().filter(is_needed).collect();
             let schema = json!({
                 "type": "object", "properties": parameters.properties, "required": required,
                 "additionalProperties": false,

@@ -47,6 +47,14 @@ fn r11_every_mistake_of_a_file_is_told_with_its_line() {
 }
 
 #[test]
+fn r11_a_required_name_that_is_no_parameter_is_told_where_all_else_is_right() {
+    let text = r#"{"name": "w", "description": "d", "parameters": {"type": "object", "required": ["page"]},
+        "steps": [{"name": "read", "tool": "notes__list_notes"}]}"#;
+    let told = mistakes(text, "w.json");
+    assert!(told.contains("`page` is required, but is no parameter"), "{told}");
+}
+
+#[test]
 fn r11_yaml_is_read_like_json_and_its_mistakes_have_lines_too() {
     let yaml = r#"# Comments are fine.
 name: tagging
