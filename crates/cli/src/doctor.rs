@@ -250,13 +250,13 @@ async fn suspects(hub: &Arc<Hub>, server: Option<&str>) -> BTreeMap<String, Vec<
     found
 }
 
-/// Says which old names of tools lead nowhere, as far as the tools of servers are known.
 /// Says that it is not known what was approved, where that is so.
 fn approvals(hub: &Hub) -> Vec<Finding> {
     let fix = "`toolyard diff` shows every tool that waits, `toolyard approve --all` accepts them";
     hub.lost_approvals().map(|it| Finding::note(it.what, fix)).into_iter().collect()
 }
 
+/// Says which old names of tools lead nowhere, as far as the tools of servers are known.
 fn old_names(hub: &Hub) -> Vec<Finding> {
     let bad = |what| Finding::bad(what, "correct it under `aliases`, or delete it");
     hub.alias_problems().into_iter().map(bad).collect()
