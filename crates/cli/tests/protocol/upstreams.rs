@@ -350,8 +350,12 @@ async fn started(command: &mut std::process::Command, port: u16) -> Running {
     running
 }
 
+/// Gives a port below those that systems hand out: nobody gets it by chance, and a connection to it before
+/// anybody listens does not end at itself.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let first = (std::process::id() % 1_000) as u16 * 10;
+    let mut ports = (0..10_000).map(|step| 20_000 + (first + step) % 10_000);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 #[tokio::test]

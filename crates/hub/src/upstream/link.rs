@@ -87,6 +87,8 @@ pub(crate) struct Link {
 struct Pending {
     reply: oneshot::Sender<Result<Box<RawValue>, Failure>>,
     caller: Arc<Caller>,
+    /// It carries nothing of its client, so what a server says meanwhile is about something else.
+    is_listing: bool,
     /// The caller's own token, to be put back into progress notifications.
     progress_token: Option<Box<RawValue>>,
     patience: Arc<Patience>,
@@ -137,6 +139,7 @@ impl Link {
         let pending = Pending {
             reply,
             caller: Arc::clone(caller),
+            is_listing: method.ends_with("/list"),
             progress_token,
             patience: Arc::clone(&patience),
             progress: Arc::clone(&progress),
@@ -401,7 +404,8 @@ impl Link {
 
     /// Returns whose request a message belongs to. When several clients have requests in flight and
     /// the message does not say, nobody: one client must not see what is meant for another. A request that
-    /// was given up counts for a while, because its server may still be at it.
+    /// was given up counts for a while, because its server may still be at it; a listing counts where nothing
+    /// else is in flight.
     fn addressee(&self, scope: Option<u64>) -> Option<Arc<Caller>> {
         let pending = self.pending.lock();
         if let Some(scope) = scope {
@@ -409,8 +413,10 @@ impl Link {
         }
         let mut given_up = self.given_up.lock();
         given_up.retain(|(_, _, since)| since.elapsed() < GIVEN_UP);
-        let callers: Vec<&Arc<Caller>> =
-            pending.values().map(|pending| &pending.caller).filter(|caller| !caller.is_nobody()).collect();
+        let (listing, calling): (Vec<&Pending>, Vec<&Pending>) =
+            pending.values().filter(|it| !it.caller.is_nobody()).partition(|it| it.is_listing);
+        let meant = if calling.is_empty() { listing } else { calling };
+        let callers: Vec<&Arc<Caller>> = meant.into_iter().map(|it| &it.caller).collect();
         // Whoever leaves a question open keeps nobody else from being asked.
         let open = self.open_questions.lock();
         let is_asked = |caller: &Caller| {
@@ -559,7 +565,7 @@ impl Drop for InFlight<'_> {
         if self.answered || self.link.closed_because().is_some() {
             return;
         }
-        if let Some(caller) = pending.map(|it| it.caller).filter(|caller| !caller.is_nobody()) {
+        if let Some(Pending { caller, .. }) = pending.filter(|it| !it.is_listing && !it.caller.is_nobody()) {
             let mut given_up = self.link.given_up.lock();
             if given_up.len() == MOST_GIVEN_UP {
                 given_up.pop_front();

@@ -20,7 +20,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Events of a broken stream that can be sent again, and broken streams of a session.
 const KEPT_EVENTS: usize = 64;
 const KEPT_STREAMS: usize = 16;
-/// Bytes of events that can be sent again; the last one is kept however long it is.
+/// Bytes of events that can be sent again: of a broken stream, whose last one is kept however long it is, and
+/// of all streams of a session that were sent to their ends.
 const KEPT_BYTES: usize = 1024 * 1024;
 /// Time for a client to come back to a stream that broke.
 const COMING_BACK: Duration = Duration::from_secs(30);
@@ -129,7 +130,9 @@ impl Memory {
     }
 }
 
-/// The streams of a session that broke before their end, and a bell for each that has not.
+/// The streams of a session that broke or have ended a moment ago, and a bell for each under way.
+///
+/// What was sent may never have arrived: a connection that broke at the end looks like one that did not.
 #[derive(Debug, Default)]
 pub(crate) struct Broken {
     /// Oldest first.
@@ -145,6 +148,27 @@ struct Kept {
     flow: Flow<mpsc::Receiver<String>>,
     /// Gives it up when the client does not come back.
     _expiry: Option<AbortOnDrop<()>>,
+}
+
+impl Kept {
+    /// Bytes of a stream that was sent to its end; `None` where something is still to come.
+    fn sent_whole(&self) -> Option<usize> {
+        let memory = self.flow.memory.as_ref().filter(|_| self.flow.is_sent())?;
+        Some(memory.bytes)
+    }
+}
+
+/// Takes out what is too much: streams that were sent whole go first, oldest before newer.
+fn surplus(flows: &mut VecDeque<Kept>) -> Vec<Kept> {
+    let mut given_up = Vec::new();
+    loop {
+        let sent: usize = flows.iter().filter_map(Kept::sent_whole).sum();
+        if flows.len() <= KEPT_STREAMS && sent <= KEPT_BYTES {
+            return given_up;
+        }
+        let at = flows.iter().position(|kept| kept.sent_whole().is_some()).unwrap_or(0);
+        given_up.extend(flows.remove(at));
+    }
 }
 
 impl Broken {
@@ -175,7 +199,11 @@ impl Broken {
         if let Some(flow) = take() {
             return Some(flow);
         }
-        self.under_way.lock().get(stream)?.notify_one();
+        let Some(bell) = self.under_way.lock().get(stream).cloned() else {
+            // Its connection may have given it up between the two looks.
+            return take();
+        };
+        bell.notify_one();
         let waiting = async {
             loop {
                 came_back.as_mut().await;
@@ -207,9 +235,9 @@ impl Broken {
         });
         let mut flows = self.flows.lock();
         flows.push_back(Kept { stream, flow, _expiry });
-        let oldest = if flows.len() > KEPT_STREAMS { flows.pop_front() } else { None };
+        let given_up = surplus(&mut flows);
         drop(flows);
-        drop(oldest);
+        drop(given_up);
         self.came_back.notify_waiters();
     }
 }
@@ -228,6 +256,11 @@ impl<L: Lines> Flow<L> {
     /// Gives the stream ids by which it can be picked up again.
     pub(crate) fn remembered(self, memory: Option<Memory>) -> Self {
         Self { memory, ..self }
+    }
+
+    /// Whether all of it was sent, its answer too.
+    fn is_sent(&self) -> bool {
+        matches!(self.ending, Ending::Over) && self.waiting.is_empty()
     }
 
     /// Turns the flow into bytes.
@@ -289,7 +322,6 @@ struct Carried {
     home: Arc<Broken>,
     /// Rung when the client takes the stream up elsewhere.
     bell: Arc<Notify>,
-    is_over: bool,
 }
 
 impl Carried {
@@ -299,7 +331,7 @@ impl Carried {
             let mut under_way = home.under_way.lock();
             under_way.insert(memory.stream.clone(), Arc::clone(&bell));
         }
-        Self { flow: Some(flow), home, bell, is_over: false }
+        Self { flow: Some(flow), home, bell }
     }
 
     async fn next(&mut self) -> Option<Bytes> {
@@ -307,26 +339,24 @@ impl Carried {
         tokio::select! {
             biased;
             () = self.bell.notified() => None,
-            next = flow.next() => {
-                self.is_over = next.is_none();
-                next
-            }
+            next = flow.next() => next,
         }
     }
 }
 
 impl Drop for Carried {
     fn drop(&mut self) {
-        if let Some(memory) = self.flow.as_ref().and_then(|flow| flow.memory.as_ref()) {
-            self.home.under_way.lock().remove(&memory.stream);
+        let Some(flow) = self.flow.take() else { return };
+        // Held until the stream is kept: whoever comes back for it finds it in one place or the other.
+        let mut under_way = self.home.under_way.lock();
+        if let Some(memory) = &flow.memory {
+            under_way.remove(&memory.stream);
         }
-        if let Some(flow) = self.flow.take().filter(|_| !self.is_over) {
-            self.home.keep(flow);
-        }
+        self.home.keep(flow);
     }
 }
 
-/// Turns a flow into bytes, and keeps it at `home` when nobody reads it to its end.
+/// Turns a flow into bytes, and keeps it at `home` for a client that comes back.
 pub(crate) fn carried(
     flow: Flow<mpsc::Receiver<String>>,
     home: Arc<Broken>,
@@ -354,6 +384,54 @@ mod tests {
         assert!(!lines.is_closed(), "the client may come back");
         lines.closed().await;
         assert!(home.flows.lock().is_empty());
+    }
+
+    /// A stream that ends with this answer, read to its end, and the id of the event before the answer.
+    async fn read_whole(home: &Arc<Broken>, answer: String) -> String {
+        let (_lines, outgoing) = mpsc::channel(1);
+        let (_close, closing) = watch::channel(false);
+        let memory = Memory::new();
+        let greeting = format!("{}.0", memory.stream);
+        let ending = Ending::Ready(Final { status: StatusCode::OK, line: answer });
+        let flow = Flow::new(Vec::new(), outgoing, ending, closing).remembered(Some(memory));
+        let mut carried = Carried::new(flow, Arc::clone(home));
+        while carried.next().await.is_some() {}
+        greeting
+    }
+
+    #[tokio::test]
+    async fn m1_an_answer_that_was_sent_into_a_broken_connection_is_sent_again() {
+        let home = Arc::new(Broken::default());
+        let last = read_whole(&home, "the answer".to_owned()).await;
+        let again: Vec<_> = {
+            use futures_util::StreamExt;
+            carried(home.resume(&last).await.unwrap(), Arc::clone(&home)).collect().await
+        };
+        let text: String =
+            again.into_iter().map(|it| String::from_utf8(it.unwrap().to_vec()).unwrap()).collect();
+        assert!(text.contains("data: the answer\n"), "{text}");
+        assert!(home.resume(&last).await.is_some(), "and once more, should that have been lost too");
+    }
+
+    #[tokio::test]
+    async fn m2_streams_that_were_sent_whole_make_room_first_and_are_bounded_in_bytes() {
+        let home = Arc::new(Broken::default());
+        let (_lines, outgoing) = mpsc::channel(1);
+        let (_close, closing) = watch::channel(false);
+        let flow = Flow::new(Vec::new(), outgoing, Ending::Never, closing).remembered(Some(Memory::new()));
+        let broken = flow.memory.as_ref().unwrap().stream.clone();
+        drop(Carried::new(flow, Arc::clone(&home)));
+        for _ in 0..2 * KEPT_STREAMS {
+            read_whole(&home, "short".to_owned()).await;
+        }
+        assert_eq!(home.flows.lock().len(), KEPT_STREAMS);
+        for _ in 0..3 {
+            read_whole(&home, "x".repeat(KEPT_BYTES / 2 + 1)).await;
+        }
+        let kept: Vec<String> = home.flows.lock().iter().map(|kept| kept.stream.clone()).collect();
+        assert_eq!((kept.len(), kept.contains(&broken)), (2, true));
+        read_whole(&home, "x".repeat(KEPT_BYTES + 1)).await;
+        assert_eq!(home.flows.lock().len(), 1, "a long answer that was sent is not kept");
     }
 
     #[test]

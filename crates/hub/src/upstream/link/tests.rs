@@ -32,6 +32,20 @@ async fn a_question_is_put_only_where_it_must_belong() {
 }
 
 #[tokio::test]
+async fn somebody_elses_listing_keeps_nobody_from_being_asked() {
+    let (link, _server) = link();
+    let (ann, bob) = (caller("ann"), caller("bob"));
+    let mut listed = Box::pin(link.request("tools/list", Fields::default(), &bob, LONG));
+    assert!(listed.as_mut().now_or_never().is_none());
+    assert_eq!(asked(&link), Some("bob"), "nothing else is in flight");
+    let mut of_ann = Box::pin(link.request("tools/call", Fields::default(), &ann, LONG));
+    assert!(of_ann.as_mut().now_or_never().is_none());
+    assert_eq!(asked(&link), Some("ann"));
+    drop(listed);
+    assert_eq!(asked(&link), Some("ann"), "nor does one that was given up");
+}
+
+#[tokio::test]
 async fn m2_whoever_leaves_a_question_open_keeps_nobody_else_from_being_asked() {
     let (link, _server) = link();
     let (ann, bob) = (caller("ann"), caller("bob"));
