@@ -191,7 +191,7 @@ fn a_followed_log_goes_on_with_new_lines() {
 fn a_server_that_hangs_keeps_no_other_from_being_told() {
     let place = Place::with(
         r#"{ "mcpServers": {
-            "a-hanging": { "command": "FAULT", "args": ["--fault", "silent"], "limits": { "startMs": 3000 } },
+            "a-hanging": { "command": "FAULT", "args": ["--fault", "silent"], "limits": { "startMs": 9000 } },
             "b-good": { "command": "FAULT" },
         } }"#,
     );
@@ -203,7 +203,7 @@ fn a_server_that_hangs_keeps_no_other_from_being_told() {
     b-good
       ok  starts in [N] ms, lists 24 tools in [N] ms
     a-hanging
-      bad  server `a-hanging` did not start: it did not greet within 3s (`limits.startMs`)
+      bad  server `a-hanging` did not start: it did not greet within 9s (`limits.startMs`)
           fix: if it needs longer, raise `limits.startMs` of `a-hanging`; else run its command by hand to see what it waits for
     meaning
       ok  `toolyard-router` compares meanings

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use testkit::client::Error;
+use testkit::wait_for;
 
-use crate::yard::{Yard, appears, failure};
+use crate::yard::{SOON, Yard, appears, failure};
 
 #[tokio::test]
 async fn r8_a_tool_of_a_server_that_cannot_start_names_its_likes() {
@@ -19,9 +20,12 @@ async fn r8_a_tool_of_a_server_that_cannot_start_names_its_likes() {
     let said = failure(&client, "broken__echo", json!({ "text": "hi" })).await;
     assert!(said.starts_with("server `broken` did not start: it exited with code 7"), "{said}");
     assert!(said.contains("Similar tools of other servers: well__echo"), "{said}");
-    // Again at once: it is not started anew each time, and still says why.
-    let said = failure(&client, "broken__echo", json!({ "text": "hi" })).await;
-    assert!(said.contains("exited with code 7; the next try is in "), "{said}");
+    // Again: it is not started anew each time, and still says why. Each failure makes the pause longer.
+    wait_for(SOON, || async {
+        let said = failure(&client, "broken__echo", json!({ "text": "hi" })).await;
+        said.contains("exited with code 7; the next try is in ").then_some(())
+    })
+    .await;
     let status = yard.status("broken", |it| it.state == "failed").await;
     assert!(status.reason.unwrap().contains("exited with code 7"));
     assert_eq!(client.text("well__echo", json!({ "text": "hi" })).await, "hi");

@@ -107,9 +107,13 @@ async fn beside_good_ones(fault: Fault) {
         // Half of them start with the hub and half when they are needed.
         yard.server(&good(at), &[], &json!({ "lazy": at % 2 == 0, "limits": { "callMs": 60_000 } }));
     }
-    // Only who never greets is to run out of time, however busy the machine is.
+    // Only who never greets or never answers is to run out of time, however busy the machine is.
     let is_mute = matches!(fault, Fault::Silent | Fault::NoNewline | Fault::Deaf);
-    let limits = json!({ "startMs": if is_mute { 2500 } else { 60_000 }, "callMs": 1500 });
+    let is_hanging = matches!(fault, Fault::HangsOnCall | Fault::WrongId | Fault::Late);
+    let limits = json!({
+        "startMs": if is_mute { 2500 } else { 60_000 },
+        "callMs": if is_hanging { 1500 } else { 25_000 },
+    });
     let args = ["--fault", fault.name(), "--delay-ms", "1500"];
     yard.server("bad", &args, &json!({ "lazy": false, "limits": limits }));
     let client = yard.open().await;

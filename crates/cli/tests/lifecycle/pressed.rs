@@ -157,7 +157,7 @@ async fn t27_a_session_that_ended_is_over_after_a_restart_too() {
 
 #[tokio::test]
 async fn t27_a_hub_that_was_stopped_for_a_while_blames_no_server() {
-    let (_yard, hub, _address, grace) = served(json!({}), &json!({ "limits": { "callMs": 2000 } })).await;
+    let (_yard, hub, _address, grace) = served(json!({}), &json!({ "limits": { "callMs": 4000 } })).await;
     let grace = Arc::new(grace);
     let mut sleeping = JoinSet::new();
     for _ in 0..6 {

@@ -17,7 +17,7 @@ async fn only_the_changed_server_restarts_while_calls_to_others_go_on() {
     }
     let (kept, eager) = (pid(&client, "kept").await, pid(&client, "eager").await);
     let changed = pid(&client, "changed").await;
-    let long = json!({ "name": "kept__sleep", "arguments": { "ms": 3000 } });
+    let long = json!({ "name": "kept__sleep", "arguments": { "ms": 15_000 } });
     let mut long = client.start("tools/call", long).await.unwrap();
     yard.server("changed", &["--name", "new"], &json!({})).write();
     wait_until(SOON, || !processes::is_alive(changed)).await;

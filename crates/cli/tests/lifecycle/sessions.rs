@@ -135,13 +135,13 @@ async fn a_hub_over_http_drains_when_it_is_told_to_end() {
     let [ada, grace] = pair(&url).await;
     appears(&ada, "good__sleep").await;
     ada.text("good__echo", json!({ "text": "hi" })).await;
-    let sleep = json!({ "name": "good__sleep", "arguments": { "ms": 900 } });
-    let (slept, ()) = tokio::join!(ada.request("tools/call", sleep), async {
-        // The second answer shows that the first call is with the server.
-        grace.text("good__echo", json!({ "text": "hi" })).await;
-        testkit::processes::terminate(hub.pid());
-    });
-    assert_eq!(slept.unwrap()["content"][0]["text"], "slept");
+    let call = json!({ "steps": 9, "ms": 100 });
+    let call = json!({ "name": "good__progress", "arguments": call, "_meta": { "progressToken": 1 } });
+    // The first report shows that the call is with the server.
+    let call = ada.start("tools/call", call).await.unwrap();
+    testkit::processes::terminate(hub.pid());
+    assert_eq!(call.result().await.unwrap()["content"][0]["text"], "done");
+    drop(grace);
     yard.deserted().await;
 }
 

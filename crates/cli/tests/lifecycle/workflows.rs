@@ -55,7 +55,7 @@ async fn r10_a_serving_hub_takes_up_what_another_left() {
 #[test]
 fn r10_a_run_of_another_process_can_be_told_to_stop() {
     let yard = yard();
-    let mut running = start(&yard, &["--set", "tag=told", "--set", "pause=300"]);
+    let mut running = start(&yard, &["--set", "tag=told", "--set", "pause=3000"]);
     let deadline = Instant::now() + SOON;
     while !unfinished(&yard).iter().any(|record| has_begun(&record.run.report())) {
         assert!(Instant::now() < deadline, "the run does not begin");

@@ -10,7 +10,7 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 use testkit::{Listening, servers, wait_for, wait_until};
 
-use crate::fleet::real;
+use crate::fleet::{START, real};
 use crate::scripted::{OverHttp, in_session, json_response};
 use crate::yard::{SOON, Yard, good, listed, named, text};
 
@@ -164,7 +164,7 @@ async fn a_server_that_changed_its_era_is_met_in_the_new_one() {
     let write = |args: &str| std::fs::write(&script, format!("exec {fault} {args}\n")).unwrap();
     let yard = Yard::of(json!({"good": {"command": "sh", "args": [script]}}));
     write("--modern");
-    let yard = yard.keep(folder).learnt().await;
+    let yard = yard.keep(folder).learnt_within(START).await;
     for args in ["", "--modern", "--both"] {
         write(args);
         let client = yard.modern(json!({}));
@@ -303,7 +303,7 @@ async fn real_servers_are_listed_and_called_behind_one_hub() {
         "calculator": real("calculator", &[]),
         "good": good(&[])
     }));
-    let yard = yard.keep(folder).learnt().await;
+    let yard = yard.keep(folder).learnt_within(START).await;
     let client = yard.session(json!({})).await;
     let entity = json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["counts"]}]});
     for (tool, arguments, said) in [
@@ -346,7 +346,7 @@ async fn everything(transport: &str) -> (Running, u16) {
 async fn started(command: &mut std::process::Command, port: u16) -> Running {
     let running =
         Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    wait_until(SOON, || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()).await;
+    wait_until(START, || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()).await;
     running
 }
 
@@ -360,11 +360,14 @@ fn free_port() -> u16 {
 
 #[tokio::test]
 async fn a_server_that_was_down_is_met_when_it_is_up() {
-    let port = free_port();
+    // Bound and not listened at, so that it is nobody else's and refuses.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
     let yard = Yard::of(json!({"every": {"url": format!("http://127.0.0.1:{port}/mcp")}}));
     let client = yard.modern(json!({}));
     assert_eq!(client.tools().await.unwrap(), Vec::<Value>::new());
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let listener = socket.listen(64).unwrap();
     let server = OverHttp::at(listener, |got| in_session(got, |_| Some(json!({"content": []}))));
     wait_for(SOON, async || {
         let tools = client.tools().await.unwrap();

@@ -97,7 +97,7 @@ async fn s4_skills_show_only_what_the_profile_and_the_policy_permit() {
                 let is_offered = instructions.contains(&format!("activate_skill(\"{skill}\")"));
                 assert_eq!(is_offered, offered.contains(&skill), "{skill} at {profile}: {instructions}");
             }
-            listed(&client).await;
+            // Servers that are not known yet are waited for.
             let both = client.call("activate_skill", json!({"name": "both"})).await.unwrap();
             assert_eq!(both["structuredContent"]["tools"].as_array().unwrap().len(), count, "{both}");
             assert!(!text(&both).contains("burn_mail"), "{both}");

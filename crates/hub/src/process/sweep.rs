@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,9 +14,9 @@ use tokio::sync::oneshot;
 use super::sandbox::Temporary;
 use super::{MARKER, Watchdog};
 
-/// How often is looked for whoever bears a marker, and how long between: what is being started during one
+/// How long is looked for whoever bears a marker, and how long between: what is being started during one
 /// look is found by the next, and what dies is seen until it is gone.
-const LOOKS: u32 = 20;
+const LOOKING: Duration = Duration::from_secs(2);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
 /// What is left of a child whose group was killed.
@@ -67,10 +67,8 @@ fn run(queue: &mpsc::Receiver<Left>, watchdog: &Mutex<Watchdog>) {
             .chain(queue.try_iter())
             .map(|it| ((it.group, it.waiting, it.temporary), it.marker))
             .unzip();
-        for _ in 0..LOOKS {
-            if kill_marked(&markers) == 0 {
-                break;
-            }
+        let end = Instant::now() + LOOKING;
+        while kill_marked(&markers) > 0 && Instant::now() < end {
             std::thread::sleep(BETWEEN_LOOKS);
         }
         for (group, waiting, temporary) in left {

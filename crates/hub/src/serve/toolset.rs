@@ -200,8 +200,13 @@ pub(crate) async fn call(request: Request, name: &str) -> Answer {
             (name.to_owned(), None)
         }
     };
-    // Whether a tool is active is known once its server was heard of.
-    let snapshot = tools::snapshot_with(&request, &target).await;
+    // Whether a tool is active is known once its server was heard of, and so is what a skill brings.
+    let mut snapshot = tools::snapshot_with(&request, &target).await;
+    if own == Some(OwnTool::ActivateSkill) {
+        for tool in tools_of(&request, &arguments.text("name").unwrap_or_default()) {
+            snapshot = tools::snapshot_with(&request, &tool).await;
+        }
+    }
     let supply = supply(&request, &snapshot).await;
     let of = (&snapshot, &*supply);
     match own {
@@ -229,6 +234,17 @@ fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {
         }
         View::Transparent { .. } => (config.toolset.clone(), Vec::new()),
     }
+}
+
+/// Names the tools of a skill that may be seen here, whether their servers were heard of or not.
+fn tools_of(request: &Request, skill: &str) -> Vec<String> {
+    let (_, servers) = settings(request);
+    let within = Within { servers: &servers, effect: request.view.effect() };
+    let hub = &request.reception.hub;
+    let (skills, _) = hub.shown_skills(&hub.snapshot(), within);
+    skills
+        .get(skill.trim())
+        .map_or_else(Vec::new, |skill| skill.tools.iter().map(ToString::to_string).collect())
 }
 
 async fn supply(request: &Request, snapshot: &Arc<Snapshot>) -> Arc<Supply> {

@@ -16,6 +16,8 @@ use crate::process::{Child, Error, Launch, Log};
 
 /// Lines that may wait for a server that does not read; then callers wait, within their time limit.
 const QUEUE: usize = 256;
+/// Time for a child that closed a stream to be seen to exit: the streams go first.
+const LEAVING: Duration = Duration::from_secs(1);
 /// Time for the last words of a child that has exited.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
@@ -83,12 +85,12 @@ async fn tend(
             how
         }
         End::Deaf => {
-            let how = timeout(LAST_WORDS, child.ended()).await;
+            let how = timeout(LEAVING, child.ended()).await;
             let _ = timeout(LAST_WORDS, async { tokio::join!(reading, log_rest) }).await;
             how.unwrap_or_else(|_| "it closed its input".to_owned())
         }
         End::Mute => {
-            let how = timeout(LAST_WORDS, child.ended()).await;
+            let how = timeout(LEAVING, child.ended()).await;
             let _ = timeout(LAST_WORDS, log_rest).await;
             how.unwrap_or_else(|_| "it closed its output".to_owned())
         }

@@ -196,7 +196,8 @@ async fn r13_an_endpoint_is_asked_for_tools_in_batches_and_once_for_a_request() 
         let yard = Yard::new();
         let search =
             format!(r#"{{ "model": "http://{}/{path}#letters", "apiKey": "secret" }}"#, service.host);
-        let hub = yard.hub(&search).await;
+        let hub = start(yard.config_of(&search, BUILT_IN, 60_000), Learning::OnDemand);
+        hub.learn(|_| true, |_| {}).await;
         hub.understand(&hub.snapshot(), PATIENCE).await;
         let status = hub.meaning_progress();
         assert_eq!((status.model.as_deref(), status.trouble), (Some("letters"), None));
