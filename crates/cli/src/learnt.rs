@@ -1,5 +1,7 @@
 //! What was learnt from what people said.
 
+mod tune;
+
 use serde_json::json;
 use toolyard_history::{History, Lesson};
 use toolyard_hub::routing::LOCAL;
@@ -19,6 +21,7 @@ use crate::{learn, routes, setup};
   toolyard learnt why \"what did I write about bees\"
   toolyard learnt undo 01KABC…
   toolyard learnt redo 01KABC…
+  toolyard learnt tune --error-rate 0.05 --apply
   toolyard learnt --json > lessons.json
 
 With --json: {\"lessons\": [{\"id\", \"at\", \"who\", \"words\", \"right\", \"wrong\", \"weight\", \"source\"}], \"undone\": […]}")]
@@ -39,6 +42,8 @@ enum What {
         /// The lesson
         id: String,
     },
+    /// Find how sure the hub must be so that few of its decisions are wrong
+    Tune(tune::Tune),
     /// Say which lessons count for a request, and how much
     Why {
         /// The request
@@ -58,6 +63,7 @@ pub(crate) async fn run(common: &Common, asked: &Learnt) -> Result<(), Failure> 
             let is_done = routes::opened(common)?.redo(id).map_err(|err| Failure::new(err.to_string()))?;
             changed(common, id, is_done, "in force again")
         }
+        Some(What::Tune(asked)) => tune::run(common, asked),
         Some(What::Why { words }) => why(common, &words.join(" ")).await,
     }
 }

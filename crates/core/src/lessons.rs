@@ -213,6 +213,49 @@ fn freshness(age: i64, limits: &LessonLimits) -> f32 {
     (0.5_f64).powf(days / limits.half_life_days) as f32
 }
 
+/// A decision that a person judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JudgedDecision {
+    /// How sure the hub was.
+    pub confidence: f64,
+    /// Whether the tool was the right one.
+    pub is_right: bool,
+}
+
+/// A least confidence, and what came of the decisions that had it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuning {
+    /// From here on the hub acts.
+    pub confidence: f64,
+    /// Decisions from there on that were right.
+    pub right: usize,
+    /// Decisions from there on that were wrong.
+    pub wrong: usize,
+}
+
+impl Tuning {
+    /// Counts what came of the decisions from a confidence on.
+    pub fn at(confidence: f64, judged: &[JudgedDecision]) -> Self {
+        let sure = || judged.iter().filter(|it| it.confidence >= confidence);
+        let right = sure().filter(|it| it.is_right).count();
+        Self { confidence, right, wrong: sure().count() - right }
+    }
+
+    /// Finds the least confidence from which on at most this share of the decisions is expected to be wrong.
+    pub fn find(judged: &[JudgedDecision], error_rate: f64) -> Option<Self> {
+        let all = judged.iter().map(|it| Self::at(it.confidence, judged));
+        all.filter(|it| it.expected_errors() <= error_rate)
+            .min_by(|a, b| a.confidence.total_cmp(&b.confidence))
+    }
+
+    /// The share of further decisions that is expected to be wrong, by Laplace's rule of succession: a few decisions
+    /// that happened to be right prove little.
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 decisions are judged")]
+    pub fn expected_errors(&self) -> f64 {
+        (self.wrong + 1) as f64 / (self.right + self.wrong + 2) as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +359,29 @@ mod tests {
         };
         let found = likings((0..50).map(relayed).collect(), "show the tides", "ana", 0);
         assert_eq!(value(&found, "evil__tides"), thresholds().lessons.relayed as f32);
+    }
+
+    fn judged(right: &[f64], wrong: &[f64]) -> Vec<JudgedDecision> {
+        let all = |of: &[f64], is_right| -> Vec<JudgedDecision> {
+            of.iter().map(|confidence| JudgedDecision { confidence: *confidence, is_right }).collect()
+        };
+        [all(right, true), all(wrong, false)].concat()
+    }
+
+    #[test]
+    fn r21_the_least_confidence_with_few_errors_is_found() {
+        let judged = judged(&[[0.9; 20], [0.8; 20]].concat(), &[0.75; 10]);
+        let found = Tuning::find(&judged, 0.05).unwrap();
+        assert_eq!(found, Tuning { confidence: 0.8, right: 40, wrong: 0 });
+        let found = Tuning::find(&judged, 0.25).unwrap();
+        assert_eq!(found, Tuning { confidence: 0.75, right: 40, wrong: 10 });
+    }
+
+    #[test]
+    fn r21_a_few_decisions_that_happened_to_be_right_prove_nothing() {
+        assert_eq!(Tuning::find(&judged(&[0.9; 17], &[]), 0.05), None);
+        assert!(Tuning::find(&judged(&[0.9; 18], &[]), 0.05).is_some());
+        assert_eq!(Tuning::find(&judged(&[0.9; 18], &[0.95]), 0.05), None, "the surest was wrong");
     }
 
     #[test]

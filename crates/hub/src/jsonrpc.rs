@@ -29,7 +29,9 @@ impl Id {
     pub fn from_json(text: &str) -> Option<Self> {
         let first = text.bytes().next()?;
         let is_text = first == b'"' && serde_json::from_str::<Cow<'_, str>>(text).is_ok();
-        let is_integer = text.parse::<i128>().is_ok();
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        // Rust reads more than JSON allows, and an id goes out as it came in.
+        let is_integer = text.parse::<i128>().is_ok() && (digits == "0" || !digits.starts_with(['0', '+']));
         (is_text || is_integer).then(|| Self(text.into()))
     }
 
@@ -456,6 +458,16 @@ mod tests {
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":1}"#), ErrorObject::INVALID_REQUEST);
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), ErrorObject::INVALID_REQUEST);
         assert_eq!(said(r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#), ErrorObject::INVALID_REQUEST);
+    }
+
+    #[test]
+    fn an_id_is_what_json_calls_a_string_or_an_integer() {
+        for id in ["0", "-0", "7", "-12", "123456789012345678901234567890", "\"a\\\"b\""] {
+            assert_eq!(Id::from_json(id).as_ref().map(Id::as_json), Some(id));
+        }
+        for other in ["007", "+7", "-07", "00", "1.5", "1e3", "", "-", "null", "\"a"] {
+            assert_eq!(Id::from_json(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ async fn t27_a_confined_server_is_kept_from_everything_that_it_was_not_given() {
                 &[
                     "sh",
                     "-c",
-                    "echo $((40 + 2)) > \"${TMPDIR:-/tmp}/toolyard-x\" && cat \"${TMPDIR:-/tmp}/toolyard-x\""
+                    "f=\"${TMPDIR:-/tmp}/toolyard-$$\"; echo $((40 + 2)) > \"$f\" && cat \"$f\" && rm \"$f\""
                 ]
             )
             .await,
@@ -157,8 +157,6 @@ async fn t27_a_confined_server_is_kept_from_everything_that_it_was_not_given() {
                 "{said}"
             );
         }
-        drop(std::fs::remove_file(std::env::temp_dir().join("toolyard-x")));
-        drop(std::fs::remove_file(std::env::temp_dir().join("stolen")));
         served.terminate().await;
     }
 }

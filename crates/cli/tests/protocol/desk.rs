@@ -70,12 +70,13 @@ impl Desk {
     }
 }
 
-/// Waits until the hub compares meanings; before, it decides by words alone.
+/// Waits until the hub compares the meanings of all tools; before, it decides by words or by some of them.
 pub(crate) async fn understood(client: &Client) {
     let asked = json!({"task": "Search my notes for AI", "options": {"dryRun": true, "explain": true}});
-    wait_for(SOON, || async {
+    wait_for(4 * SOON, || async {
+        let found = client.call("find_tools", json!({"query": "Search my notes for AI"})).await.unwrap();
         let seen = route(client, asked.clone()).await.to_string();
-        seen.contains("means what").then_some(())
+        (!found.to_string().contains("Still learning") && seen.contains("means what")).then_some(())
     })
     .await;
 }

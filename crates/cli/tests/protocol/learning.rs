@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use testkit::client::Client;
 use testkit::wait_until;
 use tokio::net::TcpListener;
+use toolyard_history::{Feedback, FeedbackSource, History, Rating, Retention, Route, RouteOutcome, route_id};
 
 use crate::raw;
 use crate::shelf::{route, server, tool};
@@ -72,6 +73,69 @@ async fn r21_replaying_shows_what_lessons_changed() {
     assert_eq!(now["changed"][0]["after"]["tool"], "harbour__harbour_log", "{now}");
     let without = told(&yard, &["replay", "--without-lessons", "--json"]);
     assert_eq!((&without["same"], &without["changed"]), (&json!(1), &json!([])), "{without}");
+}
+
+/// Writes down a decision and what a person or a client said of it.
+fn judged(yard: &Yard, (confidence, verdict): (f64, Rating), source: FeedbackSource) {
+    let history = History::open(&yard.path().join("store"), Retention::default()).unwrap();
+    let (id, at) = (route_id(), toolyard_hub::clock::now_ms());
+    history.record(Route {
+        id: id.clone(),
+        at,
+        who: "local".to_owned(),
+        client: "cli".to_owned(),
+        session: None,
+        words: None,
+        decision: RouteOutcome::Act,
+        tool: Some("harbour__list_boats".to_owned()),
+        confidence,
+        reasons: Vec::new(),
+        candidates: Vec::new(),
+        shape: json!({}),
+        arguments: None,
+        ran: None,
+        routing_ms: 1.0,
+        total_ms: 1.0,
+        cached: false,
+        question: None,
+    });
+    history.flush();
+    let (who, weight) = ("local".to_owned(), source.weight());
+    let feedback = Feedback {
+        id: route_id(),
+        at,
+        route: Some(id),
+        who,
+        source,
+        verdict,
+        meant: None,
+        weight,
+        words: None,
+    };
+    history.give(feedback).unwrap();
+}
+
+#[tokio::test]
+async fn r21_the_threshold_is_tuned_to_the_wanted_error_rate_by_what_people_said() {
+    let yard = Yard::of(json!({"time": {"builtin": "time"}}));
+    let tuned = |more: &[&str]| told(&yard, &[&["learnt", "tune", "--json"], more].concat());
+    assert_eq!(tuned(&["--apply"])["found"], Value::Null, "nobody has said anything");
+    for _ in 0..20 {
+        judged(&yard, (0.85, Rating::Right), FeedbackSource::Cli);
+        // What a client says of its own decisions counts for nothing here.
+        judged(&yard, (0.2, Rating::Right), FeedbackSource::Client);
+    }
+    for _ in 0..4 {
+        judged(&yard, (0.75, Rating::Wrong), FeedbackSource::Dashboard);
+    }
+    let seen = tuned(&[]);
+    assert_eq!(seen["now"], json!({"confidence": 0.7, "right": 20, "wrong": 4}), "{seen}");
+    assert_eq!(seen["found"], json!({"confidence": 0.85, "right": 20, "wrong": 0}), "{seen}");
+    assert_eq!(tuned(&["--error-rate", "0.2"])["found"]["confidence"], 0.75);
+    assert_eq!(tuned(&["--apply"])["applied"], true);
+    assert_eq!(tuned(&[])["now"]["confidence"], 0.85, "the settings have it");
+    let refused = yard.command(&["learnt", "tune", "--error-rate", "5"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("between 0 and 1"), "{refused:?}");
 }
 
 async fn talking(yard: &Yard) -> Client {

@@ -37,6 +37,11 @@ impl Yard {
     /// Writes another configuration in the place of the first.
     pub(crate) fn change(&self, mut config: Value) {
         config["store"] = json!({"folder": "store"});
+        // Vectors are waited for twenty times as long; what is usual is too short for a busy machine.
+        let performance = &mut config["routing"]["performance"];
+        if performance.get("maxRoutingTime").is_none() {
+            performance["maxRoutingTime"] = json!(1000);
+        }
         std::fs::write(self.path().join("toolyard.json"), config.to_string()).unwrap();
     }
 

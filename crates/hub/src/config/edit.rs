@@ -87,6 +87,19 @@ pub fn remove_server(text: &str, name: &str) -> Result<String, Error> {
     })
 }
 
+/// Sets `routing.confidenceThreshold`.
+pub fn set_confidence(text: &str, confidence: f64) -> Result<String, Error> {
+    change(text, |root| {
+        let routing = object_under(&root_object(root)?, "routing")?;
+        let value = input(&Value::from(confidence));
+        match routing.get("confidenceThreshold") {
+            Some(property) => property.set_value(value),
+            None => drop(routing.append("confidenceThreshold", value)),
+        }
+        Ok(())
+    })
+}
+
 /// Writes a file in one step, so that a full disk or a power cut leaves the old one whole.
 ///
 /// Permissions stay as they were; a new file is only for its owner, because it may hold keys.

@@ -53,14 +53,16 @@ async fn probe(link: &Arc<Link>, abilities: &Fields) -> Result<Peer, Failure> {
         None => {
             let mut initializing = std::pin::pin!(initialize(link, abilities));
             tokio::select! {
+                biased;
+                // Both may have answered by now, and this answer says more.
+                found = &mut discovering => match found {
+                    Ok(peer) => Ok(peer),
+                    Err(_) => initializing.await,
+                },
                 greeted = &mut initializing => match greeted {
                     // It was only slow to start: its answer to the first greeting is there or on its way.
                     Err(Failure::Refused(error)) if error.is_modern() => discovering.await,
                     greeted => greeted,
-                },
-                found = &mut discovering => match found {
-                    Ok(peer) => Ok(peer),
-                    Err(_) => initializing.await,
                 },
             }
         }

@@ -561,7 +561,8 @@ struct InFlight<'a> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        let pending = self.link.pending.lock().remove(&self.id);
+        let mut all = self.link.pending.lock();
+        let pending = all.remove(&self.id);
         if self.answered || self.link.closed_because().is_some() {
             return;
         }
@@ -572,6 +573,8 @@ impl Drop for InFlight<'_> {
             }
             given_up.push_back((self.id, Arc::clone(&caller.identity), Instant::now()));
         }
+        // Only now: an answer that comes finds it in one place or the other.
+        drop(all);
         // For a modern HTTP server the closed response stream says it already.
         let is_modern = self.link.peer.get().is_some_and(|peer| peer.era == Era::Modern);
         if matches!(self.link.wire, Wire::Http(_)) && is_modern {

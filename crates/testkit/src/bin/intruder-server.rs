@@ -88,7 +88,11 @@ fn attempt(what: &str, target: &str) -> io::Result<String> {
         "append" => std::fs::File::options().append(true).open(target).and_then(|_| done()),
         "remove" => std::fs::remove_file(target).and_then(|()| done()),
         "rename" => std::fs::rename(target, format!("{target}.moved")).and_then(|()| done()),
-        "link" => std::fs::hard_link(target, std::env::temp_dir().join("stolen")).and_then(|()| done()),
+        "link" => {
+            let stolen = std::env::temp_dir().join(format!("stolen-{}", std::process::id()));
+            std::fs::hard_link(target, &stolen)?;
+            std::fs::remove_file(stolen).and_then(|()| done())
+        }
         "mode" => {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(target, std::fs::Permissions::from_mode(0o777)).and_then(|()| done())

@@ -23,8 +23,9 @@ use crate::upstream::{Failure, connect, handshake};
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause; a server that ran for longer than this starts with a clean slate.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long it is waited for that a listing is written down; another server's may be a large one.
-const WRITING: Duration = Duration::from_secs(2);
+/// How long it is waited for that a listing is written down: another server's may be a large one, and nobody is to
+/// call a tool before it was compared with what a person approved.
+const WRITING: Duration = Duration::from_secs(10);
 /// A server that announces changes all the time is listed no more often than this.
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 /// Servers may call their list stale at once; nobody needs it that fresh.
