@@ -408,7 +408,16 @@ impl<'a> Decide<'a> {
             let doubt: f64 = placed.map(|it| it.confidence.ln()).sum();
             limits.doubt * doubt - limits.unused * filling.unused.len() as f64
         };
-        let fits: Vec<f64> = decision.candidates.iter().take(MOST_TRIED).map(fit).collect();
+        let tried = || decision.candidates.iter().take(MOST_TRIED);
+        let mut fits: Vec<f64> = tried().map(fit).collect();
+        // Whoever names a server does not mean a tool of another one that has more places for the values.
+        let is = |it: &Candidate, signal: Signal| it.signals[signal as usize] > 0.0;
+        let named = tried().zip(&fits).filter(|(it, _)| is(it, Signal::Named));
+        if let Some(named) = named.map(|(_, fit)| *fit).max_by(f64::total_cmp) {
+            for (candidate, fit) in tried().zip(&mut fits) {
+                *fit = if is(candidate, Signal::OtherNamed) { fit.min(named) } else { *fit };
+            }
+        }
         let scope = (self.world.catalog, self.world.index);
         Arc::new(decision.told_apart(scope, &fits, (self.world.confidence, limits.no_tool)))
     }
@@ -432,10 +441,14 @@ impl<'a> Decide<'a> {
             if reading.is_none() && fits.is_empty() {
                 return Ok(decision);
             }
-            fits.push(reading.map_or(0.0, |it| limits.fits * f64::from(it.fits)));
+            fits.push(reading.map(|it| f64::from(it.fits)));
         }
+        // A request is declined only where the reader itself finds every tool unfit.
+        let is_fit = fits.iter().flatten().any(|it| 1.0 / (1.0 + (-it).exp()) >= limits.unfit);
+        let no_tool = if is_fit { f64::INFINITY } else { thresholds().decision.no_tool };
+        let fits: Vec<f64> = fits.into_iter().map(|it| it.map_or(0.0, |it| limits.fits * it)).collect();
         let scope = (self.world.catalog, self.world.index);
-        Ok(Arc::new(decision.read_beside(scope, &fits, self.world.confidence)))
+        Ok(Arc::new(decision.read_beside(scope, &fits, (self.world.confidence, no_tool))))
     }
 
     /// Returns the words that arguments are found in.

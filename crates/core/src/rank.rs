@@ -147,8 +147,13 @@ pub struct Decision {
 
 impl Decision {
     /// Judges anew by how well each of the first candidates fits the request, as logarithms of odds: which one is meant,
-    /// and whether any is.
-    pub fn read_beside(&self, scope: (&Catalog, &Index), fits: &[f64], confidence: f64) -> Self {
+    /// and whether any is. It acts from a confidence on, and declines where it is so probable that no tool fits.
+    pub fn read_beside(
+        &self,
+        scope: (&Catalog, &Index),
+        fits: &[f64],
+        (confidence, no_tool): (f64, f64),
+    ) -> Self {
         let mut read = self.clone();
         let rest: f64 = self.candidates.iter().skip(fits.len()).map(|it| f64::from(it.probability)).sum();
         let belief = |(it, fit): (&Candidate, &f64)| f64::from(it.probability) * fit.exp();
@@ -156,7 +161,7 @@ impl Decision {
         let (none, some) =
             (self.judgement.none * thresholds().reading.nothing.exp(), (1.0 - self.judgement.none) * some);
         read.judgement.none = none / (none + some).max(f64::MIN_POSITIVE);
-        read.told_apart(scope, fits, (confidence, thresholds().decision.no_tool))
+        read.told_apart(scope, fits, (confidence, no_tool))
     }
 
     /// Ranks the first candidates anew by how well each fits what else is known, as logarithms of odds; the others fall

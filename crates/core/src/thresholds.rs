@@ -129,7 +129,7 @@ thresholds! {
     }
     /// How tools are told apart by reading the request beside them.
     reading: Reading {
-        fits, nothing, likely,
+        fits, nothing, unfit, likely,
     }
     /// How sure a whole call must be before it is made.
     call: Call {

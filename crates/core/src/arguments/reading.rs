@@ -113,8 +113,8 @@ pub(super) fn belief(
     if candidate.bytes.is_empty() {
         return meant;
     }
-    let own = trimmed(request.text, &candidate.bytes);
-    let found = reading.spans.iter().find(|(bytes, _)| trimmed(request.text, bytes) == own);
+    let own = place(request, &candidate.bytes);
+    let found = reading.spans.iter().find(|(bytes, _)| place(request, bytes) == own);
     in_text + found.map_or(unthought(), |(_, likelihood)| f64::from(*likelihood)).max(unthought())
 }
 
@@ -137,7 +137,7 @@ fn options_belief(reading: &FieldReading, field: &Field, value: &Value) -> f64 {
 fn items_belief(reading: &FieldReading, request: &ParsedRequest<'_>, items: &[Value]) -> f64 {
     let written =
         |value: &Value| plain_text(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    let read = |(bytes, _): &(Range<usize>, f32)| plain_text(&request.text[trimmed(request.text, bytes)]);
+    let read = |(bytes, _): &(Range<usize>, f32)| plain_text(&request.text[place(request, bytes)]);
     let is_same = items.len() == reading.items.len()
         && items.iter().zip(&reading.items).all(|(item, it)| written(item) == read(it));
     let least = reading.items.iter().map(|(_, begin)| f64::from(*begin)).fold(1.0, f64::min);
@@ -195,12 +195,12 @@ pub(super) fn proposals(
     let is_text = field.kind == Kind::Text && reading.options.is_empty();
     if is_text && field.is_list && !reading.items.is_empty() {
         let texts =
-            reading.items.iter().map(|(bytes, _)| Value::from(&request.text[trimmed(request.text, bytes)]));
+            reading.items.iter().map(|(bytes, _)| Value::from(&request.text[place(request, bytes)]));
         let whole = reading.items[0].0.start..reading.items[reading.items.len() - 1].0.end;
         propose(Value::Array(texts.collect()), whole, Origin::List);
     }
     for (bytes, _) in reading.spans.iter().take(MOST_SPANS).filter(|_| is_text && field.format.is_none()) {
-        let bytes = trimmed(request.text, bytes);
+        let bytes = place(request, bytes);
         propose(Value::from(&request.text[bytes.clone()]), bytes, Origin::Words);
     }
     found
@@ -211,6 +211,16 @@ fn option_value(field: &Field, at: usize) -> Option<Value> {
         true => Some(Value::Bool(at == 0)),
         false => field.choices.get(at).cloned(),
     }
+}
+
+/// Returns the range of a value: without marks around it, and with the whole scheme of an address.
+fn place(request: &ParsedRequest<'_>, bytes: &Range<usize>) -> Range<usize> {
+    let own = trimmed(request.text, bytes);
+    if !request.text[own.clone()].contains("://") {
+        return own;
+    }
+    let address = request.tokens.iter().find(|it| it.at.contains(&own.start));
+    address.map_or(own.start, |it| it.at.start)..own.end
 }
 
 /// Returns a range without spaces and marks around it that no value begins or ends with.

@@ -3,6 +3,7 @@
 use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use toolyard_encoder::{FieldReading, RequestReading};
 
 use super::*;
 use crate::lexicon::Action;
@@ -416,6 +417,23 @@ fn r9_a_tag_is_no_path() {
     );
     let filling = fill(&form, &sources("add tag #important", &Map::new(), &[]));
     assert_eq!(Value::Object(filling.object()), json!({"addTags": ["important"]}));
+}
+
+#[test]
+fn r9_an_address_keeps_its_whole_scheme_whatever_a_reader_says() {
+    let form = Form::new(("connect", "Connects to a database"), schema(&json!({"target": {"type": "string"}})));
+    let task = "hook up mongodb+srv://ro:pw@db.example.net please";
+    let cut = task.find("srv").unwrap()..task.find(" please").unwrap();
+    let field = FieldReading {
+        given: [-9.0, -0.01, -9.0],
+        spans: vec![(cut, -0.01)],
+        items: Vec::new(),
+        options: Vec::new(),
+    };
+    let reading = RequestReading { fits: 4.0, fields: vec![field] };
+    let given = Map::new();
+    let filling = fill(&form, &Sources { reading: Some(&reading), ..sources(task, &given, &[]) });
+    assert_eq!(Value::Object(filling.object()), json!({"target": "mongodb+srv://ro:pw@db.example.net"}));
 }
 
 #[test]

@@ -129,6 +129,36 @@ fn v6_a_tool_that_a_reader_finds_unfit_is_not_called() {
 }
 
 #[test]
+fn v1_values_do_not_choose_a_tool_of_another_server_than_the_named_one() {
+    let text = json!({"type": "string"});
+    let tool = |properties: Value| {
+        let schema = json!({"type": "object", "properties": properties});
+        let about = "Read a file of a repository";
+        let definition = json!({"name": "read_file", "description": about, "inputSchema": schema});
+        vec![serde_json::value::to_raw_value(&definition).unwrap()]
+    };
+    // The server that is named lists no parameters at all.
+    let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
+    let named = Advertised { server: "gitlab".into(), tools: tool(json!({})) };
+    let other =
+        Advertised { server: "github".into(), tools: tool(json!({"owner": text, "path": text, "branch": text})) };
+    let catalog = Catalog::gather([(named, bounds), (other, bounds)]).0;
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let first = |task: &str| {
+        let given = Map::new();
+        let values = json!({"owner": "group", "path": "a.md", "branch": "develop"});
+        let values = values.as_object().unwrap();
+        let mut goal = Goal::in_words(task, &given);
+        goal.values = Some(values);
+        let decide = Decide::new(world(&catalog, &index, false), goal);
+        let told = decide.told_by_values(Arc::new(ranked(&catalog, &index, task)));
+        catalog.tools()[told.candidates[0].position].id.as_str().to_owned()
+    };
+    assert_eq!(first("Read a file of a repository"), "github__read_file");
+    assert_eq!(first("Read a file of a gitlab repository"), "gitlab__read_file");
+}
+
+#[test]
 fn r9_a_language_model_is_asked_once_for_what_words_leave_open() {
     let advice =
         Advice { values: [("query".to_owned(), json!("cats"))].into_iter().collect(), ..Advice::default() };
