@@ -94,6 +94,12 @@ pub fn assess(tool: &Tool, known: Effect, arguments: &Value) -> Hazard {
     Hazard { effect, sign: None, proof: None }
 }
 
+/// Whether a text is only words where an argument wants a statement of SQL. The argument is known by its name, and by the
+/// terms of what is said about it.
+pub(crate) fn is_no_statement(name: &str, terms: &[String], text: &str) -> bool {
+    sql::is_key(name, terms) && sql::is_spoken(text)
+}
+
 /// Whether a tool offers to destroy, by a switch, by one of the choices of a parameter, or in its own words.
 pub(crate) fn offers_destruction(tool: &Tool) -> bool {
     let says_so = |word: &str| {

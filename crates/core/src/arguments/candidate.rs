@@ -14,6 +14,7 @@ use super::request::{ParsedRequest, Role};
 use super::timestamp::timestamp;
 use super::token::{Span, is_within, overlap};
 use crate::form::{Bound, Field, Form, Format, Kind, is_email, is_uri};
+use crate::hazard;
 use crate::tool::words::words;
 
 /// A value that a field could have.
@@ -132,6 +133,13 @@ pub(super) fn mentions(request: &ParsedRequest<'_>, form: &Form, field: &Field) 
     field.name_terms.iter().chain(&field.description_terms).any(is_there)
 }
 
+/// Whether a value is words that a person would say, and its field wants a statement of a language for databases.
+pub(super) fn is_no_statement(field: &Field, value: &Value) -> bool {
+    let name = field.path.last().map_or("", String::as_str);
+    let is_none = |text: &str| hazard::is_no_statement(name, &field.description_terms, text);
+    field.kind == Kind::Text && value.as_str().is_some_and(is_none)
+}
+
 /// Gathers the values of one field.
 struct Collector<'a> {
     form: &'a Form,
@@ -154,7 +162,10 @@ impl Collector<'_> {
         let zone = value.as_str().filter(|_| self.field.wants_zone_names()).and_then(codes::zone);
         let value = zone.map_or(value, Value::from);
         let value = if self.field.is_list && !value.is_array() { json!([value]) } else { value };
-        if self.found.len() < MAX_CANDIDATES && self.form.takes(self.field, &value) {
+        if self.found.len() < MAX_CANDIDATES
+            && self.form.takes(self.field, &value)
+            && !is_no_statement(self.field, &value)
+        {
             self.found.push(Candidate { value, tokens, bytes, origin });
         }
     }

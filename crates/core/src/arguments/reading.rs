@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 use toolyard_encoder::{FieldReading, FieldText};
 
-use super::candidate::{Candidate, Origin, Similarity, names_tool};
+use super::candidate::{Candidate, Origin, Similarity, is_no_statement, names_tool};
 use super::equivalence::plain_text;
 use super::request::ParsedRequest;
 use crate::form::{Field, Form, Format, Kind};
@@ -180,7 +180,7 @@ pub(super) fn proposals(
         let tokens = request.tokens_in(&bytes);
         let is_known = known.iter().chain(&found).any(|it| it.value == value && it.bytes == bytes);
         let is_name = !tokens.is_empty() && names_tool(form, field, request, &tokens);
-        if !is_known && !is_name && form.takes(field, &value) {
+        if !is_known && !is_name && form.takes(field, &value) && !is_no_statement(field, &value) {
             found.push(Candidate { value, tokens, bytes, origin });
         }
     };
@@ -194,8 +194,7 @@ pub(super) fn proposals(
     }
     let is_text = field.kind == Kind::Text && reading.options.is_empty();
     if is_text && field.is_list && !reading.items.is_empty() {
-        let texts =
-            reading.items.iter().map(|(bytes, _)| Value::from(&request.text[place(request, bytes)]));
+        let texts = reading.items.iter().map(|(bytes, _)| Value::from(&request.text[place(request, bytes)]));
         let whole = reading.items[0].0.start..reading.items[reading.items.len() - 1].0.end;
         propose(Value::Array(texts.collect()), whole, Origin::List);
     }

@@ -420,8 +420,17 @@ fn r9_a_tag_is_no_path() {
 }
 
 #[test]
+fn r9_words_of_a_person_are_no_statement() {
+    let fields = json!({"sql": {"type": "string", "description": "The statement to run"}});
+    let about = "run_query Runs SQL against the database";
+    insta::assert_snapshot!(filled(about, &fields, "select the ten newest orders from the orders table"), @"sql is missing");
+    insta::assert_snapshot!(filled(about, &fields, "run SELECT name FROM users"), @r#"sql = "SELECT name FROM users""#);
+}
+
+#[test]
 fn r9_an_address_keeps_its_whole_scheme_whatever_a_reader_says() {
-    let form = Form::new(("connect", "Connects to a database"), schema(&json!({"target": {"type": "string"}})));
+    let form =
+        Form::new(("connect", "Connects to a database"), schema(&json!({"target": {"type": "string"}})));
     let task = "hook up mongodb+srv://ro:pw@db.example.net please";
     let cut = task.find("srv").unwrap()..task.find(" please").unwrap();
     let field = FieldReading {

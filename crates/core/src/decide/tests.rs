@@ -140,8 +140,10 @@ fn v1_values_do_not_choose_a_tool_of_another_server_than_the_named_one() {
     // The server that is named lists no parameters at all.
     let bounds = Bounds { tools: 99, name_chars: 99, description_chars: 999, nesting: 20 };
     let named = Advertised { server: "gitlab".into(), tools: tool(json!({})) };
-    let other =
-        Advertised { server: "github".into(), tools: tool(json!({"owner": text, "path": text, "branch": text})) };
+    let other = Advertised {
+        server: "github".into(),
+        tools: tool(json!({"owner": text, "path": text, "branch": text})),
+    };
     let catalog = Catalog::gather([(named, bounds), (other, bounds)]).0;
     let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
     let first = |task: &str| {

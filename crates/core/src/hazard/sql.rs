@@ -74,6 +74,19 @@ pub(super) fn is_prose(text: &str) -> bool {
         && !lists.sql_verbs.contains(&first)
 }
 
+/// Whether a text is words of a person where a statement is wanted: letters and stops that no statement is made of.
+pub(super) fn is_spoken(text: &str) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() || c.is_whitespace() || ",.?!'’".contains(c);
+    text.chars().all(is_letter) && !dialects::is_readable(text)
+}
+
+/// Whether an argument holds statements, by its name and the words that are said of it.
+pub(super) fn is_key(name: &str, terms: &[String]) -> bool {
+    let says_so = |text: &str| text.split('_').any(|word| word.ends_with("sql"));
+    says_so(&name.to_lowercase())
+        || Lists::builtin().sql_keys.contains(&name.to_lowercase()) && terms.iter().any(|it| says_so(it))
+}
+
 /// Whether a text can only be meant as a statement that changes something: a verb, and soon what it is done to.
 pub(super) fn is_statement(text: &str) -> bool {
     let lists = Lists::builtin();

@@ -60,6 +60,11 @@ pub(super) fn effect(statement: &str) -> Option<Effect> {
     agreed
 }
 
+/// Whether a text can be read as statements at all.
+pub(super) fn is_readable(text: &str) -> bool {
+    is_bounded(text) && parse(&GenericDialect {}, text).is_some_and(|it| !it.is_empty())
+}
+
 fn parse(dialect: &dyn Dialect, statement: &str) -> Option<Vec<Statement>> {
     let parser = Parser::new(dialect).with_recursion_limit(2 * NESTING + 16);
     parser.try_with_sql(statement).ok()?.parse_statements().ok()
