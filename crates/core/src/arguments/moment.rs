@@ -39,6 +39,8 @@ struct Calendar {
     between: WordSet,
     at: WordSet,
     clock: WordSet,
+    /// Signs behind a year, a month and a day.
+    marks: [Vec<String>; 3],
 }
 
 impl Calendar {
@@ -68,6 +70,7 @@ impl Calendar {
                 between: WordSet::of(|it| &it.calendar.between),
                 at: WordSet::of(|it| &it.calendar.at),
                 clock: WordSet::of(|it| &it.calendar.clock),
+                marks: [list(|it| &it.marks.year), list(|it| &it.marks.month), list(|it| &it.marks.day)],
             }
         })
     }
@@ -186,7 +189,10 @@ fn days(tokens: &[Token], today: Date) -> Option<Moment> {
     if let Some((step, count)) = longest {
         return Some(Moment::day(moved(today, step.days())?, count));
     }
-    relative(tokens, today).or_else(|| weekday(tokens, today)).or_else(|| month(tokens, today))
+    marked(tokens, today)
+        .or_else(|| relative(tokens, today))
+        .or_else(|| weekday(tokens, today))
+        .or_else(|| month(tokens, today))
 }
 
 /// Reads `2026-11-17`, `2026/11/17`, `17.11.2026` and `11/17/2026`.
@@ -362,16 +368,41 @@ fn month(tokens: &[Token], today: Date) -> Option<Moment> {
     if named.is_some() {
         end = skip(end) + 1;
     }
+    in_month((named, month, day), today).map(|it| Moment { tokens: 0..end, ..it })
+}
+
+/// Reads `2026年10月8日`, `10月8日` and `2026년 10월 8일`: a sign stands behind each number.
+fn marked(tokens: &[Token], today: Date) -> Option<Moment> {
+    let [years, months, days] = &Calendar::builtin().marks;
+    let part = |at: usize, marks: &[String]| {
+        let word = tokens.get(at)?.lower.as_str();
+        let (number, behind) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()));
+        let (behind, end) = match behind {
+            "" => (tokens.get(at + 1)?.lower.as_str(), at + 2),
+            behind => (behind, at + 1),
+        };
+        let is_marked = marks.iter().any(|mark| behind.starts_with(mark.as_str()));
+        Some((number.parse::<i16>().ok().filter(|_| is_marked)?, end))
+    };
+    let year = part(0, years);
+    let (month, end) = part(year.map_or(0, |(_, end)| end), months)?;
+    let day = part(end, days);
+    let in_day = |(number, _): (i16, usize)| i8::try_from(number).ok();
+    let named = (year.map(|(number, _)| number), i8::try_from(month).ok()?, day.and_then(in_day));
+    in_month(named, today).map(|it| Moment { tokens: 0..day.map_or(end, |(_, end)| end), ..it })
+}
+
+/// Returns a day, or all days of a month where none is named. Without a year the nearest is meant.
+fn in_month((year, month, day): (Option<i16>, i8, Option<i8>), today: Date) -> Option<Moment> {
     let of = |year: i16| Date::new(year, month, day.unwrap_or(1)).ok();
-    let first = match named {
+    let first = match year {
         Some(year) => of(year)?,
-        // Without a year the nearest is meant.
         None => [-1, 0, 1].into_iter().filter_map(|step| of(today.year() + step)).min_by_key(|date| {
             (today.until(*date).map_or(i32::MAX, |span| span.get_days()).abs(), date.year())
         })?,
     };
     let last = day.is_none().then(|| first.last_of_month());
-    Some(Moment { last, ..Moment::day(first, end) })
+    Some(Moment { last, ..Moment::day(first, 0) })
 }
 
 /// Reads `9am`, `9:30 pm`, `14:00`, `noon`, `9h30`, `at 9`.

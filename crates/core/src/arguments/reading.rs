@@ -9,6 +9,7 @@ use super::candidate::{Candidate, Origin, Similarity, is_no_statement, names_too
 use super::equivalence::plain_text;
 use super::request::ParsedRequest;
 use crate::form::{Field, Form, Format, Kind};
+use crate::text::is_unparted;
 use crate::thresholds::thresholds;
 
 /// A field as the reader sees it.
@@ -212,14 +213,15 @@ fn option_value(field: &Field, at: usize) -> Option<Value> {
     }
 }
 
-/// Returns the range of a value: without marks around it, and with the whole scheme of an address.
+/// Returns the range of a value: without marks around it, with the whole scheme of an address, and with all letters of a
+/// path whose script has no spaces.
 fn place(request: &ParsedRequest<'_>, bytes: &Range<usize>) -> Range<usize> {
     let own = trimmed(request.text, bytes);
-    if !request.text[own.clone()].contains("://") {
-        return own;
-    }
-    let address = request.tokens.iter().find(|it| it.at.contains(&own.start));
-    address.map_or(own.start, |it| it.at.start)..own.end
+    let Some(token) = request.tokens.iter().find(|it| it.at.contains(&own.start)) else { return own };
+    let (said, behind) = (&request.text[own.clone()], &request.text[own.end..]);
+    let is_torn = own.start == token.at.start && said.contains('/') && behind.starts_with(is_unparted);
+    let start = if said.contains("://") { token.at.start } else { own.start };
+    start..if is_torn { own.end.max(token.at.end) } else { own.end }
 }
 
 /// Returns a range without spaces and marks around it that no value begins or ends with.

@@ -129,6 +129,9 @@ fn r9_dates_in_words_have_the_form_of_the_schema() {
     insta::assert_snapshot!(on(&date, "book a table for next Friday"), @r#"date = "2026-11-27""#);
     insta::assert_snapshot!(on(&date, "book a table on March 3rd"), @r#"date = "2027-03-03""#);
     insta::assert_snapshot!(on(&date, "book a table on 3 de enero de 2027"), @r#"date = "2027-01-03""#);
+    insta::assert_snapshot!(on(&date, "订 2026年10月8日 的桌子"), @r#"date = "2026-10-08""#);
+    insta::assert_snapshot!(on(&date, "12月24日の席を予約して"), @r#"date = "2026-12-24""#);
+    insta::assert_snapshot!(on(&date, "2026년 10월 8일에 자리 예약해 줘"), @r#"date = "2026-10-08""#);
     insta::assert_snapshot!(on(&moment, "book a table tomorrow at 9am"), @r#"date = "2026-11-18T09:00:00+01:00""#);
     insta::assert_snapshot!(on(&written, "book a table on 2026-12-24"), @r#"date = "24/12/2026""#);
     insta::assert_snapshot!(on(&unix, "book a table on 1970-01-02"), @"date = 82800");

@@ -126,6 +126,17 @@ pub(crate) struct Calendar {
     pub(crate) at: Vec<String>,
     /// Words behind a time of day.
     pub(crate) clock: Vec<String>,
+    /// Signs behind the numbers of a date.
+    pub(crate) marks: DateMarks,
+}
+
+/// Signs behind the year, the month and the day of a date, as in `2026年10月8日`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DateMarks {
+    pub(crate) year: Vec<String>,
+    pub(crate) month: Vec<String>,
+    pub(crate) day: Vec<String>,
 }
 
 /// A unit of time.
