@@ -1,12 +1,17 @@
-"""make_set.py SERVERS.json FOLDER: lists the tools of the pinned servers and writes a set for `toolyard eval`.
+"""make_set.py SERVERS.json FOLDER: lists the tools of the pinned servers and writes a set and a fleet for `toolyard eval`.
 
 SERVERS.json is {"mcpServers": {name: {"command", "args", "env"}}} with the servers of pins.json, installed where you like.
-Tools that nobody may publish here stay on your machine; requests.jsonl and metadata/ beside this file are ours.
+FOLDER becomes the set, which measures the choice of tools: tools.jsonl and queries.jsonl.
+FOLDER/fleet becomes the fleet, which measures whole calls: catalog.json, and copies of tasks.jsonl and of values.jsonl
+as far as they are there.
+Tools that nobody may publish here stay on your machine; requests.jsonl, tasks.jsonl, values.jsonl and metadata/ beside
+this file are ours.
 """
 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -45,12 +50,10 @@ def tools(entry):
                 return listed
 
 
-def main():
-    servers, folder = json.load(open(sys.argv[1]))["mcpServers"], pathlib.Path(sys.argv[2])
-    folder.mkdir(parents=True, exist_ok=True)
+def write_set(folder, listed):
     with open(folder / "tools.jsonl", "w") as out:
-        for name, entry in servers.items():
-            for tool in tools(entry):
+        for name, definitions in listed.items():
+            for tool in definitions:
                 line = {"id": f"{name}__{tool['name']}", "server": name, "name": tool["name"]}
                 line |= {"description": tool.get("description"), "input_schema": tool.get("inputSchema") or {}}
                 out.write(json.dumps(line) + "\n")
@@ -59,6 +62,24 @@ def main():
             request = json.loads(line)
             right = [request["expected"], *request.get("accept", [])]
             out.write(json.dumps({"text": request["query"], "groups": [right]}) + "\n")
+
+
+def write_fleet(folder, listed):
+    folder.mkdir(exist_ok=True)
+    catalog = [{"server": name, "tools": definitions} for name, definitions in listed.items()]
+    (folder / "catalog.json").write_text(json.dumps(catalog, ensure_ascii=False) + "\n", encoding="utf-8")
+    for name in ["tasks.jsonl", "values.jsonl"]:
+        (folder / name).unlink(missing_ok=True)
+        if (HERE / name).is_file():
+            shutil.copyfile(HERE / name, folder / name)
+
+
+def main():
+    servers, folder = json.load(open(sys.argv[1]))["mcpServers"], pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    listed = {name: tools(entry) for name, entry in servers.items()}
+    write_set(folder, listed)
+    write_fleet(folder / "fleet", listed)
 
 
 main()
