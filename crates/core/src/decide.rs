@@ -7,6 +7,7 @@
 
 mod message; // which tools a message needs
 mod several; // tasks of several steps
+mod told; //    what more than words says of which tool is meant
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +23,7 @@ use crate::arguments::{
 use crate::catalog::Catalog;
 use crate::index::Index;
 use crate::plan::{Choice, Plan, Splitting};
-use crate::rank::{Candidate, Decision, Intent, Signal, Verdict};
+use crate::rank::{Decision, Intent, Verdict};
 use crate::task::{Clause, clauses, refers_back};
 use crate::thresholds::thresholds;
 use crate::tool::{Effect, Tool, clean};
@@ -286,10 +287,6 @@ pub struct Decide<'a> {
 
 /// Words of a task that are looked at one by one.
 const MOST_WORDS: usize = 1000;
-/// Candidates whose forms are tried with the values of a caller.
-const MOST_TRIED: usize = 8;
-/// Candidates that the argument reader reads the request beside.
-const MOST_READ: usize = 3;
 /// Characters of an earlier result that may say what a word such as `it` stands for.
 const PREVIOUS_CHARS: usize = 200;
 
@@ -378,77 +375,15 @@ impl<'a> Decide<'a> {
             (Verdict::Ask(_), Some(choice)) if self.is_told_by_arguments(&decision) => {
                 self.draft(choice, Some(&decision))
             }
-            (Verdict::Ask(inquiry), _) => Ok(ask(&inquiry.text)),
+            (Verdict::Ask(inquiry), _) => {
+                Ok(self.told_by_details(&decision)?.unwrap_or_else(|| ask(&inquiry.text)))
+            }
             // With nothing to compare it with, a request that says nothing is still a reason to ask.
             (Verdict::Abstain, None) if decision.intent.confidence < thresholds().decision.unclear_intent => {
                 Ok(ask("What would you like to do?"))
             }
             (Verdict::Act | Verdict::Abstain, _) => Ok(Conclusion::Decline(Arc::clone(&decision))),
         }
-    }
-
-    /// Ranks candidates anew by how well they take the values that the caller named.
-    fn told_by_values(&self, decision: Arc<Decision>) -> Arc<Decision> {
-        let is_open = decision.verdict != Verdict::Abstain && !decision.candidates.is_empty();
-        let Some(values) = self.goal.values.filter(|it| !it.is_empty() && is_open) else { return decision };
-        let limits = &thresholds().values;
-        // What the names mean is compared once the tool is chosen.
-        let named = Some(Named { values, nearness: None });
-        let sources = Sources {
-            task: "",
-            given: self.goal.given,
-            named,
-            reading: None,
-            earlier: &[],
-            now: self.world.now,
-        };
-        let fit = |candidate: &Candidate| {
-            let filling = fill(self.world.catalog.form(candidate.position), &sources);
-            let placed = filling.arguments.iter().filter(|it| it.source == Source::Named);
-            let doubt: f64 = placed.map(|it| it.confidence.ln()).sum();
-            limits.doubt * doubt - limits.unused * filling.unused.len() as f64
-        };
-        let tried = || decision.candidates.iter().take(MOST_TRIED);
-        let mut fits: Vec<f64> = tried().map(fit).collect();
-        // Whoever names a server does not mean a tool of another one that has more places for the values.
-        let is = |it: &Candidate, signal: Signal| it.signals[signal as usize] > 0.0;
-        let named = tried().zip(&fits).filter(|(it, _)| is(it, Signal::Named));
-        if let Some(named) = named.map(|(_, fit)| *fit).max_by(f64::total_cmp) {
-            for (candidate, fit) in tried().zip(&mut fits) {
-                *fit = if is(candidate, Signal::OtherNamed) { fit.min(named) } else { *fit };
-            }
-        }
-        let scope = (self.world.catalog, self.world.index);
-        Arc::new(decision.told_apart(scope, &fits, (self.world.confidence, limits.no_tool)))
-    }
-
-    /// Reads the request beside the likeliest tools, and judges anew whether one of them can serve it.
-    fn told_by_reading(&self, decision: Arc<Decision>) -> Result<Arc<Decision>, Next> {
-        // It sees the texts of tools and not what people say when they mean them, so it overrules nothing that is clear,
-        // nothing that somebody corrected, and no arguments that the caller knows.
-        let is_open = matches!(decision.verdict, Verdict::Ask(_))
-            && decision.judgement.vague < thresholds().decision.maybe_vague;
-        let is_corrected = |it: &Candidate| it.signals[Signal::Liked as usize] != 0.0;
-        let is_settled = decision.candidates.iter().any(is_corrected) || !self.goal.given.is_empty();
-        if !is_open || is_settled || decision.candidates.is_empty() {
-            return Ok(decision);
-        }
-        let limits = &thresholds().reading;
-        let (mut fits, text) = (Vec::new(), self.read_text(self.said()));
-        for candidate in decision.candidates.iter().take(MOST_READ) {
-            let is_read = fits.is_empty() || candidate.probability >= limits.likely as f32;
-            let reading = if is_read { self.reading(candidate.position, &text)? } else { None };
-            if reading.is_none() && fits.is_empty() {
-                return Ok(decision);
-            }
-            fits.push(reading.map(|it| f64::from(it.fits)));
-        }
-        // A request is declined only where the reader itself finds every tool unfit.
-        let is_fit = fits.iter().flatten().any(|it| 1.0 / (1.0 + (-it).exp()) >= limits.unfit);
-        let no_tool = if is_fit { f64::INFINITY } else { thresholds().decision.no_tool };
-        let fits: Vec<f64> = fits.into_iter().map(|it| it.map_or(0.0, |it| limits.fits * it)).collect();
-        let scope = (self.world.catalog, self.world.index);
-        Ok(Arc::new(decision.read_beside(scope, &fits, (self.world.confidence, no_tool))))
     }
 
     /// Returns the words that arguments are found in.
@@ -459,19 +394,6 @@ impl<'a> Decide<'a> {
     /// Returns what the argument reader is shown of the request.
     fn read_text<'t>(&self, said: &'t str) -> Cow<'t, str> {
         self.goal.values.map_or(Cow::Borrowed(said), |values| Cow::Owned(spoken(said, values)))
-    }
-
-    /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
-    fn is_told_by_arguments(&self, decision: &Decision) -> bool {
-        let limits = &thresholds().decision;
-        let takes = |candidate: &Candidate| {
-            let tool = &self.world.catalog.tools()[candidate.position];
-            self.goal.given.keys().all(|name| tool.parameters.iter().any(|it| it.name == *name))
-        };
-        let mut likely = decision.candidates.iter().filter(|it| it.probability >= limits.given_likely as f32);
-        let is_clear =
-            decision.confidence >= limits.given_confidence && decision.judgement.vague < limits.given_vague;
-        !self.goal.given.is_empty() && is_clear && likely.next().is_some_and(takes) && !likely.any(takes)
     }
 
     /// Fills in the arguments of a chosen tool.

@@ -81,7 +81,7 @@ thresholds! {
     /// When to act, ask or decline.
     decision: Decision {
         confidence, sure, vague, maybe_vague, maybe_right, no_tool, unclear_intent, given_confidence, given_vague,
-        given_likely,
+        given_likely, told_right, told_vague,
     }
     /// Which requests are read beside tools.
     rerank: Rerank {

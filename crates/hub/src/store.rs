@@ -3,6 +3,7 @@
 //! A hub without its store works, it only has to learn again; so nothing here stops it.
 
 mod database; // the file: made whole, put aside when it is damaged
+mod handles; //  short handles of long texts
 mod once; //     calls that may be repeated without a second effect
 mod pinned; //   approved definitions
 
@@ -24,6 +25,7 @@ use crate::routing::{Measured, Tally};
 use crate::seal::digest;
 use crate::upstream::Listing;
 
+pub(crate) use handles::Handled;
 pub(crate) use once::{Earlier, KeyedCall};
 
 /// Why something could not be kept or read.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi, params};
 
-use super::{now, pinned};
+use super::{handles, now, pinned};
 use crate::private;
 
 /// The tables that hold what can be learnt again.
@@ -131,6 +131,7 @@ fn fill(fresh: &Path, aside: Option<&Path>) -> rusqlite::Result<()> {
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(SCHEMA)?;
+    connection.execute_batch(handles::SCHEMA)?;
     connection.execute_batch(pinned::SCHEMA)
 }
 

@@ -10,15 +10,16 @@ use toolyard_core::tool::Tool;
 
 use super::RouteCall;
 use super::input::or_empty;
-use super::pending::Question;
+use super::pending::{Question, fresh_handle};
 use crate::hub::Hub;
 use crate::jsonrpc::{Fields, canonical};
 use crate::pins::Pin;
 use crate::seal::digest;
+use crate::store::Handled;
 
 const PURPOSE: &str = "confirmation";
 /// Time for a person to make up their mind.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a confirmation holds: its number, the tool, a digest of everything it is bound to, and the tool's definition.
 type Bound = (u64, String, String, Pin);
@@ -51,7 +52,7 @@ impl RouteCall {
     /// Makes the handle with which a call can be confirmed, and keeps what it is for.
     pub(super) fn offer(&self, tool: &Tool, arguments: &RawValue, task: &str) -> String {
         let principal = &self.caller.principal;
-        let handle = offer(&self.reception.hub, principal, tool, arguments);
+        let handle = self.handle_of(offer(&self.reception.hub, principal, tool, arguments));
         let question = Question {
             principal: principal.to_string(),
             owner: self.caller.owner(),
@@ -64,6 +65,20 @@ impl RouteCall {
             pins: Vec::new(),
         };
         self.reception.pending.put(Some(&handle), question, |_| true)
+    }
+
+    /// Returns a short handle for a sealed text, because a model has to repeat it. Where nothing can be kept, the text is
+    /// its own handle.
+    pub(super) fn handle_of(&self, sealed: String) -> String {
+        let (handle, owner) = (fresh_handle(), self.caller.owner());
+        let kept = Handled { handle: &handle, text: &sealed, owner: &owner };
+        match self.reception.hub.store.keep_text(kept, PATIENCE) {
+            Ok(()) => handle,
+            Err(err) => {
+                tracing::debug!("{err}; a confirmation has a long handle");
+                sealed
+            }
+        }
     }
 
     /// Returns the handle by which this call confirms another: it is named as one, or it is answered with a yes.
@@ -93,7 +108,7 @@ fn offer(hub: &Hub, principal: &str, tool: &Tool, arguments: &RawValue) -> Strin
 
 /// Returns the tool that a handle was made for, whether or not it still counts.
 pub(super) fn tool(hub: &Hub, handle: &str) -> Option<String> {
-    hub.seal.reopen::<Bound>(PURPOSE, handle).map(|(_, tool, _, _)| tool)
+    hub.seal.reopen::<Bound>(PURPOSE, &sealed(hub, handle)).map(|(_, tool, _, _)| tool)
 }
 
 /// Spends a confirmation of exactly this call.
@@ -103,7 +118,8 @@ pub(super) fn spend(
     principal: &str,
     (tool, arguments): (&Tool, &RawValue),
 ) -> Result<(), Void> {
-    let (number, id, bound, pin): Bound = hub.seal.reopen(PURPOSE, handle).ok_or(Void::Unknown)?;
+    let opened = hub.seal.reopen(PURPOSE, &sealed(hub, handle));
+    let (number, id, bound, pin): Bound = opened.ok_or(Void::Unknown)?;
     if id != tool.id.as_str() || bound != binding(principal, &id, arguments) {
         return Err(Void::Other);
     }
@@ -111,6 +127,11 @@ pub(super) fn spend(
         return Err(Void::Changed);
     }
     if hub.spend(number, PATIENCE) { Ok(()) } else { Err(Void::Spent) }
+}
+
+/// Returns the sealed text that a handle stands for.
+pub(super) fn sealed(hub: &Hub, handle: &str) -> String {
+    hub.store.text_of(handle).unwrap_or_else(|| handle.to_owned())
 }
 
 fn binding(principal: &str, tool: &str, arguments: &RawValue) -> String {

@@ -1,7 +1,6 @@
 //! Tasks of several steps: planned, confirmed where something is destroyed, run, and reported.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -9,6 +8,7 @@ use toolyard_core::decide::{Lack, Prospect};
 use toolyard_core::plan::{Plan, Step};
 use toolyard_core::run::{Asked as Question, Confirmation, Ending, Report, Upshot};
 
+use super::confirm::{self, PATIENCE};
 use super::form::{self, Answered};
 use super::input::Mode;
 use super::reply::{self, Reply, shortened};
@@ -19,8 +19,6 @@ use crate::seal::digest;
 
 /// What the handle of a confirmation is sealed for.
 const PURPOSE: &str = "workflow confirmation";
-/// Time for a person to make up their mind.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a confirmation holds: its number, the run, the question, how sure the plan was, the steps of which one
 /// thing is meant, and a digest of whom it is for.
@@ -125,7 +123,7 @@ impl RouteCall {
         let owner = digest(&[&self.caller.principal, &execution.id, &asked.digest]);
         let (id, question) = (execution.id.clone(), asked.digest.clone());
         let bound: Bound = (number, id, question, journey.confidence, journey.single.to_vec(), owner);
-        let handle = self.reception.hub.seal.close(PURPOSE, &bound, PATIENCE);
+        let handle = self.handle_of(self.reception.hub.seal.close(PURPOSE, &bound, PATIENCE));
         let mut reply = self.reported(execution.run().plan(), &execution.run().report(), journey);
         reply.set("alternatives", &json!([]));
         reply.set("needsClarification", &true);
@@ -139,7 +137,8 @@ impl RouteCall {
     /// Goes on with a run that a handle confirms; `None` where the handle is not for a run.
     pub(super) async fn confirmed_run(&self, handle: &str) -> Option<Box<RawValue>> {
         let hub = &self.reception.hub;
-        let (number, id, asked, confidence, single, owner) = hub.seal.reopen::<Bound>(PURPOSE, handle)?;
+        let opened = hub.seal.reopen::<Bound>(PURPOSE, &confirm::sealed(hub, handle));
+        let (number, id, asked, confidence, single, owner) = opened?;
         let refused = |why: &str| Some(self.failed(why, confidence, &[]));
         if owner != digest(&[&self.caller.principal, &id, &asked]) {
             return refused("the confirmation is for somebody else");
