@@ -143,6 +143,7 @@ async fn t27_a_confirmation_is_given_by_nobody_else() {
         let bare = |of: &Principal| modern(&house.served, "route", &of.token, json!({}));
         let asked = route(&bare(one), delete).await;
         let handle = asked["confirm"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        assert_eq!(handle.len(), 12, "a model has to repeat it");
         let before = calls(&house.folder, "desk");
         for context in [
             json!({"confirm": handle}),

@@ -129,6 +129,51 @@ fn v6_a_tool_that_a_reader_finds_unfit_is_not_called() {
 }
 
 #[test]
+fn v6_nothing_is_declined_that_a_reader_does_not_find_unfit() {
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let (given, task) = (Map::new(), "search notes for garden");
+    // Ranking finds it likely that no tool fits, and leaves it open.
+    let mut open = ranked_by(&catalog, &index, task, 1.0);
+    open.judgement.none = 0.7;
+    let is_declined = |fits: f32| {
+        let world = World { compares: true, ..world(&catalog, &index, false) };
+        let mut decide = Decide::new(world, Goal::in_words(task, &given));
+        decide.ranked(decide.goal.words(), Arc::new(open.clone()));
+        loop {
+            match decide.advance() {
+                Next::Read(wanted) => decide.read(wanted, Some(RequestReading { fits, fields: Vec::new() })),
+                Next::Done(conclusion) => break matches!(*conclusion, Conclusion::Decline(_)),
+                other @ (Next::Rank(_) | Next::Compare(_) | Next::Consult(_)) => panic!("{other:?}"),
+            }
+        }
+    };
+    assert!(!is_declined(-1.0), "a quarter fits");
+    assert!(is_declined(-3.0), "one in twenty fits");
+}
+
+#[test]
+fn r7_a_request_that_seems_vague_is_clear_where_one_tool_takes_all_it_says() {
+    let catalog = desk();
+    let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
+    let (given, task) = (Map::new(), "search notes for garden");
+    let mut open = ranked_by(&catalog, &index, task, 1.0);
+    (open.candidates[0].probability, open.judgement.none) = (0.98, 0.0);
+    let is_called = |vague: f64, confidence: f64| {
+        let mut decision = open.clone();
+        decision.judgement.vague = vague;
+        let world = World { confidence, ..world(&catalog, &index, false) };
+        let mut decide = Decide::new(world, Goal::in_words(task, &given));
+        decide.ranked(decide.goal.words(), Arc::new(decision));
+        let Next::Done(conclusion) = decide.advance() else { panic!("everything is known") };
+        matches!(*conclusion, Conclusion::Call(_))
+    };
+    assert!(is_called(0.4, 0.7));
+    assert!(!is_called(0.6, 0.7), "it is rather vague than clear");
+    assert!(!is_called(0.4, 0.99), "whoever wants to be asked is asked");
+}
+
+#[test]
 fn v1_values_do_not_choose_a_tool_of_another_server_than_the_named_one() {
     let text = json!({"type": "string"});
     let tool = |properties: Value| {

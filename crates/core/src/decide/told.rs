@@ -90,10 +90,9 @@ impl Decide<'_> {
             return Ok(None);
         }
         let choice = Choice { position: first.position, confidence };
-        Ok(match self.draft(choice, Some(decision))? {
-            Conclusion::Call(draft) if !draft.settled.found.is_empty() => Some(Conclusion::Call(draft)),
-            _ => None,
-        })
+        let conclusion = self.draft(choice, Some(decision))?;
+        let is_told = matches!(&conclusion, Conclusion::Call(draft) if !draft.settled.found.is_empty());
+        Ok(is_told.then_some(conclusion))
     }
 
     /// Whether the given values belong to the likeliest tool, and to no other that may be meant.
