@@ -75,6 +75,8 @@ def write_fleet(folder, listed):
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     servers, folder = json.load(open(sys.argv[1]))["mcpServers"], pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     listed = {name: tools(entry) for name, entry in servers.items()}
