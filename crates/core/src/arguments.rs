@@ -82,6 +82,7 @@ pub fn fill_with(form: &Form, sources: &Sources<'_>, weights: FillWeights<'_>) -
     let leftover = leftover::leftover(&assignment, &claimed);
     let filling = assembly::assemble(&assignment);
     let filling = Filling { unused: placed.unused(&filling.arguments), leftover, ..filling };
+    let filling = values::as_they_are(form, sources, filling);
     sources.earlier.iter().rev().filter_map(Value::as_str).fold(filling, |filling, text| {
         if filling.missing.is_empty() { filling } else { with_text(form, (sources, filling), text, weights) }
     })

@@ -229,6 +229,21 @@ impl Form {
         self.schema_of(name).is_some()
     }
 
+    /// Returns a value in the type that a parameter takes, where only the spelling differs: `"7"` for a number, `7` for a
+    /// text. What fits, or fits neither way, stays as it is.
+    pub fn retyped(&self, name: &str, value: Value) -> Value {
+        let Some(schema) = self.schema_of(name).and_then(Value::as_object) else { return value };
+        if is_of_type(schema, &value) {
+            return value;
+        }
+        let other = match &value {
+            Value::String(text) => serde_json::from_str(text).ok(),
+            Value::Number(_) | Value::Bool(_) => Some(Value::from(value.to_string())),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        };
+        other.filter(|other| is_of_type(schema, other)).unwrap_or(value)
+    }
+
     /// Returns the schema of a parameter.
     pub fn schema_of(&self, name: &str) -> Option<&Value> {
         check::resolved(&self.schema, &self.schema).get("properties")?.get(name)
@@ -392,4 +407,33 @@ fn unquoted(text: &str) -> String {
     let straight = text.replace(['“', '”'], "\"");
     let outside: Vec<&str> = straight.split('"').step_by(2).collect();
     outside.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v1_a_value_under_its_own_name_is_spelt_as_its_parameter_takes_it() {
+        let properties = json!({
+            "n": {"type": "integer"}, "text": {"type": "string"}, "flag": {"type": "boolean"},
+            "list": {"type": "array"}, "any": {}, "either": {"type": ["string", "null"]},
+        });
+        let form = Form::new(("t", ""), json!({"type": "object", "properties": properties}));
+        for (name, given, taken) in [
+            ("n", json!("7"), json!(7)),
+            ("n", json!("seven"), json!("seven")),
+            ("n", json!("7.5"), json!("7.5")),
+            ("text", json!(2026), json!("2026")),
+            ("text", json!("2026"), json!("2026")),
+            ("flag", json!("true"), json!(true)),
+            ("list", json!("[1, 2]"), json!([1, 2])),
+            ("list", json!(1), json!(1)),
+            ("either", json!(1.50), json!("1.5")),
+            ("any", json!("7"), json!("7")),
+            ("unknown", json!("7"), json!("7")),
+        ] {
+            assert_eq!(form.retyped(name, given.clone()), taken, "{name}: {given}");
+        }
+    }
 }

@@ -490,7 +490,7 @@ pub struct Clarification {
 
 impl Default for Clarification {
     fn default() -> Self {
-        Self { enabled: true, show_alternatives: 3, explain_reasoning: true }
+        Self { enabled: true, show_alternatives: 3, explain_reasoning: false }
     }
 }
 

@@ -15,7 +15,7 @@ use super::score::Scores;
 use super::sources::Sources;
 use super::token::overlap;
 use super::weights::FeatureWeights;
-use crate::form::{Field, Form};
+use crate::form::{Field, Form, Kind};
 use crate::thresholds::thresholds;
 
 /// The value that a field got.
@@ -170,13 +170,26 @@ impl<'a> Assignment<'a> {
     /// Returns a candidate as the value of its field.
     pub(super) fn assigned(&self, at: usize, candidate: &Candidate, confidence: f64) -> Assigned {
         let is_implied = matches!(candidate.origin, Origin::Flag | Origin::Choice(_));
+        let doubt = thresholds().arguments.only_of_format;
+        let (confidence, evidence) = match self.is_open_ended(at, candidate) {
+            true => (confidence.min(doubt), Evidence::Prose),
+            false => (confidence, evidence(self.form, &self.form.fields()[at], &self.request, candidate)),
+        };
         Assigned {
             value: candidate.value.clone(),
             source: if is_implied { Source::Implied } else { Source::Text },
             confidence,
-            evidence: evidence(self.form, &self.form.fields()[at], &self.request, candidate),
+            evidence,
             bytes: candidate.bytes.clone(),
         }
+    }
+
+    /// Whether a mark behind a secret may be part of it, as in `the password is hunter2!`.
+    fn is_open_ended(&self, at: usize, candidate: &Candidate) -> bool {
+        let field = &self.form.fields()[at];
+        let is_secret = field.is_guarded() && field.kind == Kind::Text && candidate.origin != Origin::Quoted;
+        let behind = self.request.text[candidate.bytes.end..].chars().next();
+        is_secret && behind.is_some_and(|it| !it.is_whitespace() && !it.is_alphanumeric())
     }
 
     /// Returns where the text says what the caller gave: these words are used already.
@@ -212,5 +225,36 @@ impl Hypothesis {
         next.chosen.push(Some(at));
         next.claimed.push(candidate.bytes.clone());
         Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use serde_json::{Map, json};
+
+    use super::super::*;
+    use crate::form::Form;
+
+    #[test]
+    fn r9_a_secret_before_a_mark_is_not_sent_without_a_question() {
+        let schema = json!({"type": "object", "required": ["filename", "password"], "properties": {
+            "filename": {"type": "string"}, "password": {"type": "string", "description": "Password to set"},
+        }});
+        let form = Form::new(("protect_document", "Protects a document with a password"), schema);
+        let is_certain = |task: &str| {
+            let given = Map::new();
+            let now = Now { at: date(2026, 11, 17).at(10, 0, 0, 0), offset: 0 };
+            let sources = Sources { task, given: &given, named: None, reading: None, earlier: &[], now };
+            let filling = fill(&form, &sources);
+            let found = filling.arguments.iter().find(|it| it.name == "password");
+            (found.map(|it| it.value.clone()), found.is_some_and(Argument::is_certain))
+        };
+        let said = |text: &str| Some(json!(text));
+        assert_eq!(is_certain("protect a.docx with the password t0pSecret"), (said("t0pSecret"), true));
+        assert_eq!(is_certain("protect a.docx with the password \"t0pSecret!\""), (said("t0pSecret!"), true));
+        // The mark may end the sentence, or the password.
+        assert!(!is_certain("protect a.docx with the password t0pSecret!").1);
+        assert!(!is_certain("set the password t0pSecret. on a.docx").1);
     }
 }

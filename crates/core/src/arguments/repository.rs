@@ -53,6 +53,11 @@ pub(super) fn fill(assignment: &mut Assignment<'_>) -> Vec<Range<usize>> {
     Vec::new()
 }
 
+/// Whether a name is that of something that belongs to an owner, such as a repository.
+pub(super) fn is_owned(name: &str) -> bool {
+    words(name).any(|word| vocabulary().parameters.owned.contains(&word.to_lowercase()))
+}
+
 /// Returns owner and name for the fields that take them, where a value is both in one word.
 pub(super) fn halves(form: &Form, value: &Value) -> Option<[(usize, Value); 2]> {
     let (fields, text) = (fields(form)?, value.as_str()?.trim());
@@ -71,10 +76,15 @@ fn fields(form: &Form) -> Option<[usize; 2]> {
     let has =
         |field: &Field, known: &Set| words(field.name()).any(|word| known.contains(&word.to_lowercase()));
     let is_text = |field: &Field| field.kind == Kind::Text && !field.is_list && field.choices.is_empty();
+    // Of several that may be meant, such as the owner and the organization of a copy, the one that is needed.
     let only = |is: &dyn Fn(&Field) -> bool| {
-        let mut found = form.fields().iter().enumerate().filter(|(_, field)| is_text(field) && is(field));
-        let (at, _) = found.next()?;
-        found.next().is_none().then_some(at)
+        let found = form.fields().iter().enumerate().filter(|(_, field)| is_text(field) && is(field));
+        let found: Vec<(usize, bool)> = found.map(|(at, field)| (at, field.is_required)).collect();
+        let mut needed = found.iter().filter(|(_, is_required)| *is_required);
+        match (found.as_slice(), needed.next(), needed.next()) {
+            ([(at, _)], _, _) | (_, Some((at, _)), None) => Some(*at),
+            _ => None,
+        }
     };
     let (owners, owned) = (&vocabulary().parameters.owners, &vocabulary().parameters.owned);
     let owner = only(&|field| has(field, owners))?;

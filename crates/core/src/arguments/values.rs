@@ -14,11 +14,11 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-use super::argument::{Argument, Evidence, Source};
+use super::argument::{Argument, Evidence, Filling, Source};
 use super::assignment::{Assigned, Assignment};
 use super::features::{Features, few, kind, shape};
 use super::reading;
-use super::repository::halves;
+use super::repository::{halves, is_owned};
 use super::sources::{Named, Nearness, Sources};
 use super::weights::FeatureWeights;
 use crate::form::{Field, Form, Kind};
@@ -144,6 +144,24 @@ pub(super) fn place(assignment: &mut Assignment<'_>, weights: &FeatureWeights) -
     Placed { unused, used }
 }
 
+/// Sends values under the caller's names where a tool does not say what it takes.
+pub(super) fn as_they_are(form: &Form, sources: &Sources<'_>, mut filling: Filling) -> Filling {
+    if let Some(Named { values, .. }) = sources.named.filter(|_| form.is_unlisted()) {
+        let (confidence, evidence) = (thresholds().arguments.only_place, Evidence::Prose);
+        let is_new = |name: &str| !sources.given.contains_key(name);
+        let own = values.iter().filter(|(name, value)| !value.is_null() && is_new(name.as_str()));
+        filling.arguments.extend(own.map(|(name, value)| Argument {
+            name: name.clone(),
+            value: value.clone(),
+            source: Source::Named,
+            confidence,
+            evidence,
+        }));
+        filling.unused.clear();
+    }
+    filling
+}
+
 /// Whether a value that has no place is nothing that could get lost: a no, or what the action says and the tool does in
 /// any case.
 fn is_said_anyway(assignment: &Assignment<'_>, entry: &Entry<'_>) -> bool {
@@ -242,7 +260,12 @@ impl<'a> Placer<'a> {
 
     /// Scores the places of one value.
     fn options(&self, at: usize, weights: &FeatureWeights, is_open: &dyn Fn(usize) -> bool) -> Options<'_> {
-        let (places, relations) = (self.places(at, is_open), self.relations(at));
+        let (mut places, relations) = (self.places(at, is_open), self.relations(at));
+        if let Some(own) = places.iter().position(|it| self.is_repository(at, it)) {
+            let sure = thresholds().arguments.repository;
+            let only = vec![(sure.ln(), places.swap_remove(own))];
+            return Options { entry: &self.entries[at], unused: (1.0 - sure).ln(), places: only };
+        }
         let mut features = Features { ids: Vec::new(), names: None };
         relations.unused(&places, &mut features);
         let unused = f64::from(weights.sum(&features.ids));
@@ -261,6 +284,12 @@ impl<'a> Placer<'a> {
         scored.truncate(MOST_TRIED);
         let places = scored.into_iter().map(|(score, place)| (logarithm(score), place)).collect();
         Options { entry: &self.entries[at], unused: logarithm(unused), places }
+    }
+
+    /// Whether a value is `owner/name`, is called a repository, and is put into fields for the two.
+    fn is_repository(&self, at: usize, place: &Place) -> bool {
+        let name = self.entries[at].path.last();
+        place.conversion == Conversion::Halves && name.is_some_and(|name| is_owned(name))
     }
 
     /// Returns every place that a value can have.

@@ -24,9 +24,25 @@ impl Form {
     /// Writes what it takes as one line: what is required first, then what is `wanted`, then the rest as far as there is
     /// room. What is left out is counted and named.
     pub fn signature(&self, wanted: &[&str]) -> String {
+        self.signed(wanted, MOST_SHOWN)
+    }
+
+    /// The same with the names alone of what is neither required nor `wanted`.
+    pub fn brief_signature(&self, wanted: &[&str]) -> String {
+        self.signed(wanted, 0)
+    }
+
+    /// Whether it says nothing of what it takes and forbids nothing.
+    pub fn is_unlisted(&self) -> bool {
+        let root = check::resolved(&self.schema, &self.schema);
+        let lists = ["properties", "anyOf", "oneOf", "allOf"].iter().any(|key| root.get(key).is_some());
+        !lists && root.get("additionalProperties") != Some(&Value::Bool(false))
+    }
+
+    fn signed(&self, wanted: &[&str], most: usize) -> String {
         let root = check::resolved(&self.schema, &self.schema);
         let Some(properties) = root.get("properties").and_then(Value::as_object) else {
-            return "()".to_owned();
+            return if self.is_unlisted() { "(…)".to_owned() } else { "()".to_owned() };
         };
         let required: Vec<&str> = self.required().collect();
         let rank = |name: &str| match (required.contains(&name), wanted.contains(&name)) {
@@ -40,7 +56,7 @@ impl Form {
         for name in names {
             let is_needed = rank(name) < 2;
             let chars: usize = shown.iter().map(|it| it.chars().count()).sum();
-            if !is_needed && (shown.len() >= MOST_SHOWN || chars >= MOST_CHARS) {
+            if !is_needed && (shown.len() >= most || chars >= MOST_CHARS) {
                 hidden.push(name);
                 continue;
             }
@@ -159,7 +175,10 @@ mod tests {
             signature(schema, &["at"]),
             "(path, items: {content, due?, priority?: integer}[], at?: number, limit?: integer = 10, mode?: add|remove)"
         );
-        assert_eq!(signature(json!({}), &[]), "()");
+        let closed = json!({"type": "object", "additionalProperties": false});
+        assert_eq!(signature(closed, &[]), "()");
+        assert_eq!(signature(json!({"type": "object", "properties": {}}), &[]), "()");
+        assert_eq!(signature(json!({}), &[]), "(…)");
     }
 
     #[test]
@@ -174,6 +193,9 @@ mod tests {
                 && line.contains("+12 more: field7 "),
             "{line}"
         );
+        let properties = json!({"id": {}, "mode": {"enum": ["a", "b"]}, "x": {"type": "integer"}, "y": {}});
+        let form = Form::new(("t", ""), json!({"properties": properties, "required": ["id"]}));
+        assert_eq!(form.brief_signature(&["mode"]), "(id: any, mode?: a|b, +2 more: x y)");
         let many: Vec<Value> = (0..9).map(|at| json!(format!("choice {at}"))).collect();
         let line = signature(json!({"properties": {"kind": {"enum": many}}}), &[]);
         assert!(line.ends_with("choice 5|+3)"), "{line}");

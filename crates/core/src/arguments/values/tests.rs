@@ -42,6 +42,47 @@ fn v1_values_under_other_names_find_their_fields() {
 }
 
 #[test]
+fn v1_one_repository_is_owner_and_name_whatever_else_is_said() {
+    let schema = |more: &Value| {
+        let mut properties = json!({"owner": {"type": "string"}, "repo": {"type": "string"}});
+        properties.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        json!({"type": "object", "properties": properties, "required": ["owner", "repo"]})
+    };
+    let fork = schema(&json!({"organization": {"type": "string", "description": "Organization to fork to"}}));
+    let create = schema(&json!({
+        "title": {"type": "string"}, "body": {"type": "string"},
+        "assignees": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "array", "items": {"type": "string"}},
+    }));
+    for (schema, task, more) in [
+        (&fork, "Fork a repository", json!({})),
+        (&create, "Create an issue", json!({"title": "It breaks", "labels": ["bug"]})),
+    ] {
+        let form = Form::new(("t", ""), schema.clone());
+        for name in ["repository", "repo", "GitHub repository", "project"] {
+            let mut values = json!({name: "acme/mobile"});
+            values.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+            let mut wanted = json!({"owner": "acme", "repo": "mobile"});
+            wanted.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+            let filling = placed(&form, task, &values);
+            assert_eq!(Value::Object(filling.object()), wanted, "{name}");
+            assert!(filling.unused.is_empty() && filling.missing.is_empty(), "{filling:?}");
+        }
+    }
+}
+
+#[test]
+fn v1_a_tool_that_lists_no_parameters_gets_the_values_as_they_are() {
+    let values = json!({"search": "terraform", "page": 2, "nothing": null});
+    let filling = placed(&Form::new(("search", ""), json!({})), "Search", &values);
+    assert_eq!(Value::Object(filling.object()), json!({"search": "terraform", "page": 2}));
+    // The server alone knows whether it takes them.
+    assert!(filling.unused.is_empty() && filling.arguments.iter().all(|it| !it.is_certain()), "{filling:?}");
+    let none = Form::new(("ping", ""), json!({"type": "object", "properties": {}}));
+    assert_eq!(placed(&none, "Ping", &values).unused, ["search", "page"]);
+}
+
+#[test]
 fn r9_a_value_without_a_place_is_said_to_be_unused() {
     let values = json!({"owner": "me", "repo": "hub", "issue number": 41, "reaction": "🎉", "notify": false});
     let filling = placed(&issue(), "Update an issue", &values);

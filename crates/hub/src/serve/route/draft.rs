@@ -29,12 +29,12 @@ impl RouteCall {
         let missing: Vec<&str> =
             self.missing_names().into_iter().filter(|name| !values.contains_key(*name)).collect();
         let unsure: Vec<&str> = self.unsure().collect();
-        // A value without a place may belong to any parameter.
-        let wanted: Vec<&str> = match self.settled.unused.is_empty() {
-            true => values.keys().map(String::as_str).collect(),
-            false => tool.parameters.iter().map(|it| it.name.as_str()).collect(),
-        };
-        let signature = format!("{id}{}", self.snapshot.catalog.form(chosen.position).signature(&wanted));
+        let wanted: Vec<&str> = values.keys().map(String::as_str).collect();
+        let form = self.snapshot.catalog.form(chosen.position);
+        // What is whole as it is needs no list of what else there is.
+        let is_whole = missing.is_empty() && self.settled.unused.is_empty();
+        let takes = if is_whole { form.brief_signature(&wanted) } else { form.signature(&wanted) };
+        let signature = format!("{id}{takes}");
         let shown = self.shown_beside(chosen.confidence);
         let offered: Vec<usize> = chosen.others.iter().copied().take(shown).collect();
         let names = missing.iter().map(|name| (*name).to_owned()).collect();
@@ -112,8 +112,8 @@ impl RouteCall {
         let mut exact = Fields::parse(given.as_deref()).unwrap_or_default();
         let mut other = Map::new();
         for (name, value) in self.input.values.take().unwrap_or_default() {
-            match form.has(&name) {
-                true => exact.set(&name, raw(&value)),
+            match form.has(&name) || form.is_unlisted() {
+                true => exact.set(&name, raw(&form.retyped(&name, value))),
                 false => drop(other.insert(name, value)),
             }
         }

@@ -11,7 +11,7 @@ use toolyard_core::run::{Asked as Question, Confirmation, Ending, Report, Upshot
 use super::confirm::{self, PATIENCE};
 use super::form::{self, Answered};
 use super::input::Mode;
-use super::reply::{self, Reply, shortened};
+use super::reply::{Reply, shortened};
 use super::{RouteCall, how_to_confirm};
 use crate::caller::Wording;
 use crate::hub::{Execution, NotTaken, Pause, question};
@@ -58,8 +58,9 @@ impl RouteCall {
         reply.set("clarificationQuestion", &text);
         reply.set("tool", &id);
         reply.set("missing", &names);
-        reply.set("inputSchema", &reply::schema(tool));
-        reply.say(&text);
+        let signature = format!("{id}{}", self.snapshot.catalog.form(lack.position).brief_signature(&names));
+        reply.set("signature", &signature);
+        reply.say(&format!("{text}\n{signature}"));
         reply.say(
             "Nothing was run. Call smart_route with the same task, options and context {\"arguments\": {…}}.",
         );
