@@ -3,6 +3,7 @@
 //! Everything here was written by strangers. What is kept as text was cleaned first; what is passed on
 //! unread stays exactly as it came.
 
+mod app;
 mod clean;
 mod effect;
 mod hidden;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+pub use app::AppLink;
 pub use clean::clean;
 pub(crate) use effect::names_destruction;
 pub use effect::{Effect, Hints};
@@ -45,6 +47,8 @@ pub struct Tool {
     pub effect: Effect,
     /// The parameters in the order of the schema, required ones first.
     pub parameters: Vec<Parameter>,
+    /// What it says of the app that shows its results.
+    pub app: Option<Box<AppLink>>,
     /// The definition exactly as the server sent it, but without hidden characters.
     pub definition: Box<RawValue>,
     /// The definition with its hidden characters, where it has any. It is for the server and for screening, never shown.

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Grant;
+use crate::extensions;
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line, raw, request_line};
 
 /// Time for a person to answer a question.
@@ -98,12 +99,14 @@ pub struct Question {
 }
 
 impl Caller {
-    /// A caller that can be told and asked nothing.
+    /// A caller that can be told and asked nothing. For it a server lists what clients of every kind may use.
     pub fn nobody() -> Self {
+        let mut capabilities = Fields::default();
+        capabilities.set("extensions", raw(&extensions::declared()));
         Self {
             era: Era::Session,
             info: None,
-            capabilities: Fields::default(),
+            capabilities,
             principal: "".into(),
             identity: "".into(),
             log_level: None,

@@ -19,6 +19,7 @@ pub mod chat; //     a question to a language model
 mod services; //     what built-in servers ask of the world outside
 pub mod oauth; //    logins at HTTP servers
 pub mod access; //   who may do what
+mod extensions; //   extensions of the protocol, as they are declared
 pub mod caller; //   who asked, and how to reach them
 pub mod upstream; // one server: reach, supervise, list
 pub mod sidecars; // what a person wrote about tools

@@ -1,6 +1,6 @@
 //! The catalog as it is now. One writer; a request keeps the snapshot that it began with.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -35,6 +35,7 @@ pub struct Snapshot {
     pub number: u64,
     own: Arc<[Sidecar]>,
     index: OnceLock<Index>,
+    contested_pages: OnceLock<BTreeSet<String>>,
     /// What is known of the tools of a server, where that was asked before there is an index.
     facts: Mutex<HashMap<Arc<str>, Arc<[Facts]>>>,
 }
@@ -85,6 +86,7 @@ impl Snapshot {
             number,
             own,
             index: OnceLock::new(),
+            contested_pages: OnceLock::new(),
             facts: Mutex::default(),
         }
     }
@@ -109,6 +111,30 @@ impl Snapshot {
     /// Returns the tool that clients would call `id`, if it waited for nobody.
     pub fn withheld(&self, id: &str) -> Option<&WithheldTool> {
         self.withheld.iter().find(|it| it.id.as_str() == id)
+    }
+
+    /// Returns the addresses of apps' pages that more than one server claims: by a tool that names it, or by its list.
+    pub(crate) fn contested_pages(&self) -> &BTreeSet<String> {
+        self.contested_pages.get_or_init(|| {
+            let tools = self.catalog.tools().iter();
+            let named = tools.filter_map(|tool| Some((tool.app_address()?, &tool.server)));
+            let mut claims: BTreeMap<&str, BTreeSet<&Arc<str>>> = BTreeMap::new();
+            for (address, server) in named {
+                claims.entry(address).or_default().insert(server);
+            }
+            let is_named = !claims.is_empty();
+            for (server, listing) in self.listings.iter().filter(|_| is_named) {
+                let uris =
+                    listing.resources.iter().filter_map(|it| Fields::parse(Some(it)).ok()?.text("uri"));
+                for address in uris {
+                    if let Some(servers) = claims.get_mut(address.as_str()) {
+                        servers.insert(server);
+                    }
+                }
+            }
+            let several = claims.into_iter().filter(|(_, servers)| servers.len() > 1);
+            several.map(|(address, _)| address.to_owned()).collect()
+        })
     }
 
     /// Returns what requests are compared with, made on first use.

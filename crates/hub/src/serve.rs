@@ -17,6 +17,7 @@ mod learning; //             what is said before tools are understood
 pub(crate) mod remainder; //   what did not fit into an answer
 mod renamed; //              calls of old names
 mod unfolded; // calls of consolidated tools
+mod apps; //                 pages that show what tools answered
 mod apart; //                groups that are listed once somebody asks for them
 pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod toolset; //     the few tools that a conversation needs

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The servers by the names that tests use, with where each lives.
-const SERVERS: [(&str, Home, &str); 14] = [
+const SERVERS: [(&str, Home, &str); 16] = [
     ("everything", Home::Npm, "@modelcontextprotocol/server-everything/dist/index.js"),
     ("filesystem", Home::Npm, "@modelcontextprotocol/server-filesystem/dist/index.js"),
     ("memory", Home::Npm, "@modelcontextprotocol/server-memory/dist/index.js"),
     ("obsidian", Home::Npm, "@bitbonsai/mcpvault/dist/server.js"),
+    ("system-monitor", Home::Npm, "@modelcontextprotocol/server-system-monitor/dist/index.js"),
+    ("get-time", Home::Npm, "@modelcontextprotocol/server-basic-vanillajs/dist/index.js"),
     ("playwright", Home::Npm, "@playwright/mcp/cli.js"),
     ("supergateway", Home::Npm, "supergateway/dist/index.js"),
     ("git", Home::PyPi, "mcp-server-git"),

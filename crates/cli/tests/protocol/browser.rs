@@ -1,6 +1,6 @@
-//! The dashboard in a real browser, as a person uses it.
+//! The dashboard and the hub's own page in a real browser, as a person uses them.
 //!
-//! What is clicked and expected is in `tests/browser/drive.mjs`, which can be run by hand against any hub.
+//! What is clicked and expected is in `tests/browser/drive.mjs` and `tests/browser/app.mjs`, which can be run by hand.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::json;
 use testkit::{processes, servers, wait_until};
 
+use crate::fleet::{START, are_there, real};
 use crate::yard::{SOON, Yard};
 
 /// A workflow that only reads, so that it asks nothing.
@@ -38,13 +39,41 @@ async fn r15_r16_a_person_routes_corrects_and_undoes_in_a_real_browser() {
     std::fs::write(yard.path().join("workflows/look-around.json"), LOOK_AROUND).unwrap();
     let yard = yard.learnt().await;
     let dashboard = Dashboard::start(yard.command(&["dashboard", "--no-open"]));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/drive.mjs");
+    drive(&yard, &chromium, ("drive.mjs", &dashboard.address));
+    dashboard.terminate().await;
+}
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "who runs the tests reads what was left out")]
+async fn e2_the_hubs_own_page_works_in_a_real_host_and_shows_the_pages_of_servers() {
+    let Some(chromium) = chromium().filter(|_| are_there()) else {
+        eprintln!("left out: there is no Chromium; install it or name it in `TOOLYARD_CHROMIUM`");
+        return;
+    };
+    let kept = tempfile::tempdir().unwrap();
+    let mut memory = real("memory", &[]);
+    memory["env"] = json!({"MEMORY_FILE_PATH": kept.path().join("memory.jsonl")});
+    let yard = Yard::of(json!({
+        "notes": {"builtin": "notes", "folder": "notes"},
+        "desk": {"builtin": "desk", "folder": "desk"},
+        "time": {"builtin": "time"},
+        "memory": memory,
+        "sys": real("system-monitor", &["--stdio"]),
+        "clock": real("get-time", &["--stdio"]),
+    }));
+    let yard = yard.keep(kept).learnt_within(START).await;
+    let served = yard.http(&[]);
+    drive(&yard, &chromium, ("app.mjs", &served.url));
+}
+
+/// Runs a script that drives a browser against an address.
+fn drive(yard: &Yard, chromium: &Path, (script, address): (&str, &str)) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
     let mut drive = Command::new(servers::node_binary());
-    drive.arg(script).arg(&dashboard.address).env("TOOLYARD_CHROMIUM", chromium).env("HOME", yard.path());
+    drive.arg(path).arg(address).env("TOOLYARD_CHROMIUM", chromium).env("HOME", yard.path());
     let driven = drive.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&driven.stderr);
-    assert!(driven.status.success(), "the dashboard does not work in a browser:\n{said}");
-    dashboard.terminate().await;
+    assert!(driven.status.success(), "`{script}` fails in a browser:\n{said}");
 }
 
 fn chromium() -> Option<PathBuf> {

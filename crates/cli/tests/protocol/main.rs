@@ -27,6 +27,7 @@ mod routed; //      from plain words to a call
 mod asked; //       questions of the hub itself
 mod certain; //     what words surely say
 mod advised; //     arguments that a language model finds
+mod apps; //        pages that show what tools answered
 mod guarded; //     what happens before and after a call
 mod verbatim; //    what is judged is what is sent
 mod pinned; //      definitions that change

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::Bounds;
 use super::problem::{Problem, Severity, shown};
 use crate::tool::json::{Members, items, nesting, read_through, text};
-use crate::tool::{Effect, Hints, Parameter, Tool, ToolId, Unveiled, clean, unveiled};
+use crate::tool::{AppLink, Effect, Hints, Parameter, Tool, ToolId, Unveiled, clean, unveiled};
 
 /// Reads one definition; what is wrong with it joins `problems`.
 pub(super) fn admit(
@@ -32,6 +32,7 @@ pub(super) fn admit(
                 title,
                 description,
                 parameters,
+                app: AppLink::of(seen.as_deref().unwrap_or(&definition)),
                 own: seen.is_some().then(|| definition.clone()),
                 definition: seen.unwrap_or(definition),
             };

@@ -59,6 +59,8 @@ impl Tool {
             match key.as_str() {
                 "name" | "inputSchema" | "annotations" => out.member(&key, value.get()),
                 "description" => out.member(&key, &quoted(gist)),
+                // A model never sees it; a host needs it to show the results.
+                "_meta" => out.member_if_some(&key, app_of(value)),
                 _ => {}
             }
         }
@@ -89,6 +91,12 @@ impl Tool {
         }
         out.finish()
     }
+}
+
+/// Returns what `_meta` says of the app that shows the results.
+fn app_of(meta: &RawValue) -> Option<String> {
+    let ui = Members::of(meta)?.get("ui")?.get().to_owned();
+    Some(format!(r#"{{"ui":{ui}}}"#))
 }
 
 /// An object under construction, on one line.

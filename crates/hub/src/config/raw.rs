@@ -483,6 +483,9 @@ pub(super) struct RawServe {
     pub(super) connections: Option<usize>,
     /// Shorter schemas and texts in tool listings.
     pub(super) compact: Option<bool>,
+    /// Whether the hub's own page shows what `smart_route` and `call_tool` answer, in clients that show pages; true by
+    /// default.
+    pub(super) app: Option<bool>,
     /// Bytes of a result that `smart_route` and `call_tool` return at once; 65536 by default.
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub(super) result_bytes: Option<usize>,

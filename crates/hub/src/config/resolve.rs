@@ -385,6 +385,7 @@ impl<'n> Resolving<'_, 'n, '_> {
             client_concurrency: raw.client_concurrency.unwrap_or(standard.client_concurrency),
             connections: raw.connections.unwrap_or(standard.connections),
             compact: raw.compact.unwrap_or(standard.compact),
+            app: raw.app.unwrap_or(standard.app),
             result_bytes: raw.result_bytes.unwrap_or(standard.result_bytes),
         }
     }

@@ -67,6 +67,8 @@ pub struct Serve {
     pub connections: usize,
     /// Shorter schemas and texts in `tools/list`.
     pub compact: bool,
+    /// Whether the hub's own page shows what `smart_route` and `call_tool` answer.
+    pub app: bool,
     /// Bytes of a result that `smart_route` and `call_tool` return at once.
     pub result_bytes: usize,
 }
@@ -109,6 +111,7 @@ impl Default for Serve {
             client_concurrency: 1024,
             connections: 2048,
             compact: false,
+            app: true,
             result_bytes: 64 * 1024,
         }
     }

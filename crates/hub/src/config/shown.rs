@@ -122,6 +122,7 @@ impl fmt::Debug for Serve {
             .field("client_concurrency", &self.client_concurrency)
             .field("connections", &self.connections)
             .field("compact", &self.compact)
+            .field("app", &self.app)
             .field("result_bytes", &self.result_bytes)
             .finish()
     }

@@ -98,7 +98,7 @@ fn a_whole_file_is_read() {
     {"release": Skill { when: "cutting a release", instructions: "Tag first.", tools: ["git__tag"], place: None, is_shipped: false }}
     Policy { deny: ["*__delete_*"], allow: [], rate_limits: [("docs__*", RateLimit { calls: 30, period: 3600 }), ("*", RateLimit { calls: 600, period: 60 })], read_only: false, rules: [Rule { tools: [], servers: ["git"], effects: [Write, Destroy], then: Ask }, Rule { tools: ["docs__*"], servers: [], effects: [], then: Deny }], trust: FirstUse, screening: Warn }
     Audit { enabled: true, values: true, file_bytes: 8388608, files: 4 }
-    Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], own: [SmartRoute, ActivateSkill, FindTools, CallTool], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), tls: None, oauth: None, allowed_hosts: [], body_bytes: 4194304, concurrency: 4096, client_concurrency: 1024, connections: 2048, compact: false, result_bytes: 65536 }
+    Serve { surface: Search, callers: Strong, profiles: {"desk": Surface { surface: All, servers: ["git", "docs"], callers: Strong, toolset: Toolset { core: [], own: [SmartRoute, ActivateSkill, FindTools, CallTool], tier: 0, caps: Caps { max_tools: 10, max_domains: 3, max_skills: 3, max_listed: 15 }, activating: Asked, tokens: None, parameters: All, chooser: None } }, "raw": Transparent { server: "git" }}, http: 0.0.0.0:9000, token: Some(…), tls: None, oauth: None, allowed_hosts: [], body_bytes: 4194304, concurrency: 4096, client_concurrency: 1024, connections: 2048, compact: false, app: true, result_bytes: 65536 }
     Store { folder: "/etc/yard/state" }
     ["/etc/yard/about", "/home/ana/tools.json"]
     "#);
@@ -320,7 +320,9 @@ fn r14_the_routing_block_of_the_seed_is_accepted_with_every_key() {
     let semantic_search =
         SemanticSearch { enabled: false, model: Model::Builtin, similarity_threshold: Some(0.75) };
     let performance = Performance { timeout: Some(Duration::from_secs(5)), ..Performance::default() };
-    assert_eq!(config(seed).routing, Routing { semantic_search, performance, ..Routing::default() });
+    let clarification = Clarification { explain_reasoning: true, ..Clarification::default() };
+    let expected = Routing { semantic_search, performance, clarification, ..Routing::default() };
+    assert_eq!(config(seed).routing, expected);
 }
 
 #[test]

@@ -67,6 +67,7 @@ impl Scene {
         let is_held = || quarantined(&self.config, &self.screenings, snapshot, tool).is_some();
         Availability {
             is_visible: is_shown
+                && tool.is_for_models()
                 && self.is_within(snapshot, tool, key.effect)
                 && self.policy.permits(tool, effect)
                 && !is_held(),

@@ -9,6 +9,7 @@ use toolyard_core::hazard::JsonAmbiguity;
 use super::subscribe::Watching;
 use super::{Reception, View, era, offers, once, subscribe, tools, transparent};
 use crate::caller::{Answer, Caller, Era};
+use crate::extensions;
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::{MODERN_VERSION, own_info};
 
@@ -85,6 +86,7 @@ fn capabilities(era: Era) -> serde_json::Value {
         "resources": { "listChanged": true, "subscribe": true },
         "prompts": { "listChanged": true },
         "completions": {},
+        "extensions": extensions::declared(),
     });
     if era == Era::Session {
         capabilities["logging"] = json!({});

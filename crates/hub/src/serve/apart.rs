@@ -78,6 +78,6 @@ pub(super) fn ask(request: &Request, snapshot: &Snapshot, arguments: &Fields) ->
 pub(super) fn search_tools(request: &Request, snapshot: &Snapshot) -> Vec<Box<RawValue>> {
     match groups(request, snapshot).is_empty() {
         true => Vec::new(),
-        false => tools::SEARCH_TOOLS.iter().map(|name| tools::search_tool(name, None)).collect(),
+        false => tools::search_tools(request),
     }
 }

@@ -8,7 +8,7 @@ use toolyard_core::tool::ToolId;
 
 use super::answer::Request;
 use super::era::RESOURCE_NOT_FOUND;
-use super::{park, remainder};
+use super::{apps, park, remainder};
 use crate::caller::{Answer, Caller, Era};
 use crate::hub::forward;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
@@ -41,6 +41,10 @@ pub(crate) async fn read(request: Request) -> Answer {
         let kept = request.reception.remainders.read(&uri, &request.caller.principal);
         return kept.ok_or_else(|| not_found(&uri));
     }
+    let request = match apps::read(request, &uri).await {
+        Ok(answer) => return answer,
+        Err(request) => request,
+    };
     let Some(server) = owner(&request, &uri) else { return Err(not_found(&uri)) };
     park::forwarded(request, &server, Repeat::Safe).await
 }
@@ -52,14 +56,18 @@ pub(crate) fn not_found(uri: &str) -> ErrorObject {
     }
 }
 
-/// Returns the server that offers a resource: by its list, then by its most exact template, then because no
+/// Returns the server that offers a resource: by its list or its tools, then by its most exact template, then because no
 /// other could. What two servers claim alike belongs to neither: one of them may lie.
 pub(crate) fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     let snapshot = request.reception.hub.snapshot();
     let shown = || snapshot.listings.iter().filter(|(server, _)| request.view.shows(server));
     let has =
         |listing: &Listing| listing.resources.iter().any(|item| text_of(item, "uri").as_deref() == Some(uri));
-    let mut listed = shown().filter(|(_, listing)| has(listing)).map(|(server, _)| server);
+    // A page that shows a tool's results need not be listed.
+    let names =
+        |server: &str| snapshot.catalog.of_server(server).iter().any(|tool| tool.app_address() == Some(uri));
+    let is_of = |(server, listing): &(&Arc<str>, &Arc<Listing>)| has(listing) || names(server);
+    let mut listed = shown().filter(is_of).map(|(server, _)| server);
     if let Some(first) = listed.next() {
         return listed.next().is_none().then(|| Arc::clone(first));
     }
@@ -83,7 +91,7 @@ pub(crate) fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
     }
 }
 
-fn text_of(item: &RawValue, key: &str) -> Option<String> {
+pub(super) fn text_of(item: &RawValue, key: &str) -> Option<String> {
     Fields::parse(Some(item)).ok()?.text(key)
 }
 

@@ -28,7 +28,7 @@ use toolyard_core::tool::{Tool, clean};
 use toolyard_telemetry::SpanKind;
 
 use super::answer::Request;
-use super::{Reception, View, learning, park};
+use super::{Reception, View, apps, learning, park};
 use crate::caller::{Answer, Caller, Era, Wording};
 use crate::config::Stance;
 use crate::hub::{Adviser, Decided, Hub, Trouble, is_error};
@@ -433,7 +433,8 @@ impl RouteCall {
         let handle = self.offer(tool, &arguments, &self.task);
         self.reception.hub.metrics().confirmation("asked");
         let mut reply = Reply::new(&[], chosen.confidence);
-        reply.alternatives(self.tools(&chosen.others).into_iter().take(self.shown()));
+        let shown = self.shown_beside(chosen.confidence);
+        reply.alternatives(self.tools(&chosen.others).into_iter().take(shown));
         reply.set("needsClarification", &true);
         reply.set("clarificationQuestion", &text);
         reply.set("tool", &tool.id.as_str());
@@ -527,6 +528,9 @@ impl RouteCall {
             reply.say(&hint);
         }
         self.fit(&mut reply, result);
+        if let Some(note) = apps::note(&self.caller, tool, &arguments) {
+            reply.page(&note);
+        }
         self.close(reply)
     }
 

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolyard_core::arguments::Form;
 use toolyard_core::hazard::ambiguous;
 use toolyard_core::tool::{Effect, Hints, Tool, ToolId, clean};
 
 use super::answer::Request;
 use super::remainder::{self, Fitted, Rest};
-use super::{View, apart, learning, park, renamed, route, toolset, unfolded};
+use super::{View, apart, apps, learning, park, renamed, route, toolset, unfolded};
 use crate::audit::Fate;
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
@@ -50,10 +51,10 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
         Surface::All => {
             let snapshot = hub.snapshot();
             let asked = apart::asked(request);
-            let seen =
-                snapshot.catalog.tools().iter().filter(|tool| {
-                    is_seen(request, &snapshot, tool) && apart::is_listed(request, tool, &asked)
-                });
+            let seen = snapshot.catalog.tools().iter().filter(|tool| {
+                let is_shown = is_seen(request, &snapshot, tool) || apps::is_listed(request, &snapshot, tool);
+                is_shown && apart::is_listed(request, tool, &asked)
+            });
             let (consolidated, mut shown) =
                 (hub.consolidated_up_to(request.view.effect(), &snapshot), BTreeSet::new());
             let one = |tool: &Tool| match consolidated.owner(tool) {
@@ -68,9 +69,9 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
         Surface::Route | Surface::Auto => {
             let is_compact = hub.config().serve.compact;
             let length = if is_compact { route::Length::Compact } else { route::Length::Full };
-            vec![route::definition(length, request.view.callers())]
+            vec![apps::with_own_page(request, route::definition(length, request.view.callers()))]
         }
-        Surface::Search => SEARCH_TOOLS.iter().map(|name| search_tool(name, None)).collect(),
+        Surface::Search => search_tools(request),
         Surface::Toolset => toolset::list(request).await,
     };
     // `json!` would read the definitions and write their numbers anew.
@@ -108,12 +109,13 @@ pub(crate) fn absent(request: &Request, snapshot: &Snapshot, name: &str) -> Answ
 
 /// Shows a tool as it can be called: one that is asked about takes the confirmation as an argument.
 pub(crate) fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> String {
-    match request.reception.hub.asks_before(snapshot, tool) {
+    let definition = match request.reception.hub.asks_before(snapshot, tool) {
         true if !has_own_confirmation(request, tool) => {
             tool.listed_with(request.reception.hub.confirmation(tool), CONFIRMATION)
         }
         true | false => tool.listed(),
-    }
+    };
+    apps::readdressed(snapshot, tool, definition)
 }
 
 /// Whether the argument that confirms a call is one that the tool lists itself.
@@ -148,9 +150,14 @@ pub(crate) fn instructions(request: &Request) -> String {
 /// The tools of the surface `search`, and of `all` where groups are kept apart.
 pub(super) const SEARCH_TOOLS: [&str; 3] = ["find_tools", "describe_tool", "call_tool"];
 
+/// Returns the tools with which others are found and called.
+pub(super) fn search_tools(request: &Request) -> Vec<Box<RawValue>> {
+    SEARCH_TOOLS.iter().map(|name| search_tool(request, name, None)).collect()
+}
+
 /// Returns the definition of a tool with which others are found and called; with a parameter for the conversation
 /// where it needs one.
-pub(crate) fn search_tool(tool: &str, session: Option<Value>) -> Box<RawValue> {
+pub(crate) fn search_tool(request: &Request, tool: &str, session: Option<Value>) -> Box<RawValue> {
     let name = json!({ "type": "string", "description": "server__tool, as find_tools shows it" });
     let mut definition = match tool {
         "find_tools" => json!({
@@ -183,7 +190,10 @@ pub(crate) fn search_tool(tool: &str, session: Option<Value>) -> Box<RawValue> {
     if let Some(session) = session {
         definition["inputSchema"]["properties"]["session"] = session;
     }
-    raw(&definition)
+    match tool {
+        "call_tool" => apps::with_own_page(request, raw(&definition)),
+        _ => raw(&definition),
+    }
 }
 
 /// Calls a tool. Every tool stays reachable by its own name, whatever the surface lists.
@@ -201,6 +211,10 @@ pub(crate) async fn call(mut request: Request) -> Answer {
     let name = match unfolded::original(&mut request, name).await {
         Ok(name) => name,
         Err(answer) => return answer,
+    };
+    let name = match apps::meant(&request, &request.reception.hub.snapshot(), &name) {
+        Some(tool) => tool.id.as_str().to_owned(),
+        None => name,
     };
     let answer = match request.view.surface(&request.reception.hub, &request.caller) {
         Surface::Toolset => toolset::call(request, &name).await,
@@ -253,6 +267,10 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             // What waits for an answer is bound to the tool, not to the way it was called.
             request.params.set("name", raw(&target));
             let (reception, caller) = (Arc::clone(&request.reception), Arc::clone(&request.caller));
+            let note = snapshot
+                .catalog
+                .get(&target)
+                .and_then(|tool| apps::note(&caller, tool, &request.params.get("arguments")?.to_owned()));
             let answer = call_by_name(request, &snapshot, &target).await;
             let result = answer.or_else(|error| match error.code {
                 // A model reads results; an error of the protocol may never reach it.
@@ -261,6 +279,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             })?;
             let budget = reception.hub.config().serve.result_bytes;
             let Fitted { result, rest } = reception.remainders.fit(result, budget, &caller);
+            let result = apps::noted(result, note);
             Ok(match rest {
                 Some(rest) => remainder::going_on(&result, &going_on(&target, &rest)),
                 None => result,
@@ -444,8 +463,17 @@ fn servers(request: &Request, snapshot: &Snapshot) -> String {
 
 /// Writes a tool as one line: its name, what it takes, what it does.
 pub(crate) fn one_line(snapshot: &Snapshot, tool: &Tool) -> String {
+    line(snapshot, tool, |form| form.signature(&[]))
+}
+
+/// The same with the names alone of what may be left out.
+pub(crate) fn brief_line(snapshot: &Snapshot, tool: &Tool) -> String {
+    line(snapshot, tool, |form| form.brief_signature(&[]))
+}
+
+fn line(snapshot: &Snapshot, tool: &Tool, signed: impl Fn(&Form) -> String) -> String {
     let position = snapshot.catalog.position(tool.id.as_str());
-    let takes = position.map(|it| snapshot.catalog.form(it).signature(&[])).unwrap_or_default();
+    let takes = position.map(|it| signed(snapshot.catalog.form(it))).unwrap_or_default();
     let description = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = description.split_inclusive(". ").next().unwrap_or_default().trim();
     let short: String = if sentence.chars().count() > LINE_CHARS {

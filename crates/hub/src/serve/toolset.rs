@@ -20,7 +20,7 @@ use listing::definitions;
 
 use super::answer::Request;
 use super::route;
-use super::{View, era, learning, tools};
+use super::{View, apps, era, learning, tools};
 use crate::access::Within;
 use crate::caller::{Answer, Era};
 use crate::config::OwnTool;
@@ -219,11 +219,17 @@ pub(crate) async fn call(request: Request, name: &str) -> Answer {
             Some(answer) => answer,
             None => tools::reach(request, name).await,
         },
+        // What only an app calls is in nobody's toolset.
+        None if is_for_app(&request, &snapshot, name) => tools::reach(request, name).await,
         None => match refused(&request, of, (name, None)) {
             Some(answer) => answer,
             None => tools::reach(request, name).await,
         },
     }
+}
+
+fn is_for_app(request: &Request, snapshot: &Snapshot, name: &str) -> bool {
+    snapshot.catalog.get(name).is_some_and(|tool| apps::is_listed(request, snapshot, tool))
 }
 
 fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {

@@ -10,6 +10,7 @@ use super::Failure;
 use super::link::{Link, MODERN_VERSION, Peer, Wire, own_info};
 use super::patience::TimeLimit;
 use crate::caller::{Caller, Era};
+use crate::extensions;
 use crate::jsonrpc::{Fields, raw};
 
 /// Versions of the session era that we speak, newest first.
@@ -74,7 +75,7 @@ async fn discover(link: &Arc<Link>) -> Result<Peer, Failure> {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
         "io.modelcontextprotocol/clientInfo": own_info(),
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": Caller::nobody().capabilities,
     });
     let mut params = Fields::default();
     params.set("_meta", raw(&meta));
@@ -98,7 +99,9 @@ async fn initialize(link: &Arc<Link>, abilities: &Fields) -> Result<Peer, Failur
     set_version(link, None);
     let mut params = Fields::default();
     params.set("protocolVersion", raw(&SESSION_VERSIONS[0]));
-    params.set("capabilities", raw(abilities));
+    let mut capabilities = abilities.clone();
+    capabilities.set("extensions", raw(&extensions::declared()));
+    params.set("capabilities", raw(&capabilities));
     params.set("clientInfo", own_info());
     let nobody = Arc::new(Caller::nobody());
     let result = read(link, &link.request("initialize", params, &nobody, NO_LIMIT).await?)?;

@@ -11,8 +11,9 @@ use toolyard_core::tool::{Tool, clean};
 use crate::hub::{text_of, texts};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
+use crate::serve::apps;
 use crate::serve::remainder::Rest;
-use crate::serve::tools::one_line;
+use crate::serve::tools::brief_line;
 
 /// Bytes of a tool's description beside a result, where every byte counts.
 const BRIEF: usize = 60;
@@ -103,8 +104,17 @@ impl Reply {
             structured.set(key, value.to_owned());
         }
         self.structured = structured;
-        self.meta = fields.get("_meta").map(ToOwned::to_owned);
+        let mut meta = fields.object("_meta");
+        meta.remove(apps::NOTE);
+        self.meta = (!meta.is_empty()).then(|| raw(&meta));
         self.blocks = blocks;
+    }
+
+    /// Names the page of the tool that ran.
+    pub(super) fn page(&mut self, note: &Value) {
+        let mut meta = Fields::parse(self.meta.as_deref()).unwrap_or_default();
+        meta.set(apps::NOTE, raw(note));
+        self.meta = Some(raw(&meta));
     }
 
     /// Says how a result goes on.
@@ -213,7 +223,7 @@ pub(super) fn offer(snapshot: &Snapshot, offered: &[usize], reasons: Option<&Dec
 pub(super) fn numbered(snapshot: &Snapshot, tools: &[&Tool]) -> String {
     let mut lines = String::new();
     for (at, tool) in tools.iter().enumerate() {
-        let _ = write!(lines, "\n{}. {}", at + 1, one_line(snapshot, tool));
+        let _ = write!(lines, "\n{}. {}", at + 1, brief_line(snapshot, tool));
     }
     lines
 }

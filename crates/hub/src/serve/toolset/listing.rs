@@ -10,9 +10,9 @@ use toolyard_core::tool::{Parameters, Tool, ToolId};
 
 use super::super::answer::Request;
 use super::super::route::{self, Length};
-use super::super::tools;
+use super::super::{apps, tools};
 use crate::caller::Era;
-use crate::config::{Callers, OwnTool};
+use crate::config::OwnTool;
 use crate::hub::{Supply, listed_consolidated};
 use crate::jsonrpc::raw;
 use crate::live::Snapshot;
@@ -21,11 +21,13 @@ use crate::live::Snapshot;
 const TOKEN_BYTES: usize = 4;
 
 /// Returns the definitions of the hub's own tools. They are the same for everybody who sees the same view.
-fn own_definition(own: OwnTool, length: Length, callers: Callers) -> Box<RawValue> {
+fn own_definition(request: &Request, own: OwnTool, length: Length) -> Box<RawValue> {
     let session =
         json!({ "type": "string", "description": "The session of an earlier answer, where one was given" });
     match own {
-        OwnTool::SmartRoute => route::definition(length, callers),
+        OwnTool::SmartRoute => {
+            apps::with_own_page(request, route::definition(length, request.view.callers()))
+        }
         OwnTool::ActivateSkill => raw(&json!({
             "name": own.name(),
             "description": "Activates a skill: returns its instructions and makes its tools callable at once.",
@@ -35,7 +37,7 @@ fn own_definition(own: OwnTool, length: Length, callers: Callers) -> Box<RawValu
             }, "required": ["name"] },
             "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
         })),
-        OwnTool::FindTools | OwnTool::CallTool => tools::search_tool(own.name(), Some(session)),
+        OwnTool::FindTools | OwnTool::CallTool => tools::search_tool(request, own.name(), Some(session)),
     }
 }
 
@@ -84,7 +86,7 @@ pub(super) fn definitions(
                 Some(tool) => {
                     RawValue::from_string(described(request, (snapshot, supply), tool, length)).ok()?
                 }
-                None => own_definition(OwnTool::named(name)?, length, request.view.callers()),
+                None => own_definition(request, OwnTool::named(name)?, length),
             };
             Some((Arc::clone(name), definition))
         };
@@ -115,5 +117,5 @@ fn described(
     let hub = &request.reception.hub;
     let asks = hub.asks_before(snapshot, tool) && !tools::has_own_confirmation(request, tool);
     let confirm = asks.then_some((hub.confirmation(tool), tools::CONFIRMATION));
-    tool.listed_briefly(&gist(tool), parameters, confirm)
+    apps::readdressed(snapshot, tool, tool.listed_briefly(&gist(tool), parameters, confirm))
 }
