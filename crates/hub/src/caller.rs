@@ -12,6 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::access::Grant;
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line, raw, request_line};
 
+/// The extension of the modern era with which a call may answer with a task.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// Time for a person to answer a question.
 pub(crate) const ANSWERING: Duration = Duration::from_secs(600);
 /// Questions that a session's client may leave unanswered.
@@ -206,6 +208,20 @@ impl Caller {
     /// Whether the client declared a capability.
     pub fn can(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| value.get() != "null")
+    }
+
+    /// Whether the client takes a task for the answer to a modern call.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        self.capabilities.object("extensions").get(TASKS).is_some_and(|value| value.get() != "null")
+    }
+
+    /// The same caller, whose tasks the hub follows.
+    pub(crate) fn with_tasks_followed(&self) -> Self {
+        let mut caller = self.clone();
+        let mut extensions = caller.capabilities.object("extensions");
+        extensions.set(TASKS, raw(&Fields::default()));
+        caller.capabilities.set("extensions", raw(&extensions));
+        caller
     }
 
     /// Passes a notification on. A client that does not read loses notifications, nothing else.

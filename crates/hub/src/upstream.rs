@@ -187,6 +187,27 @@ pub enum News {
         /// The parameters of `notifications/resources/updated`.
         params: Box<RawValue>,
     },
+    /// A task is in another state.
+    Task {
+        /// The server.
+        server: Arc<str>,
+        /// What the server calls the task.
+        id: String,
+        /// The parameters of `notifications/tasks`, or of `notifications/tasks/status` in the session era.
+        params: Fields,
+    },
+}
+
+impl News {
+    /// Reads what a server says of one resource or task.
+    pub(crate) fn of_one(server: &Arc<str>, method: &str, params: Box<RawValue>) -> Option<Self> {
+        let server = Arc::clone(server);
+        if method == "notifications/resources/updated" {
+            return Some(Self::Resource { server, params });
+        }
+        let params = Fields::parse(Some(&params)).ok()?;
+        Some(Self::Task { server, id: params.text("taskId")?, params })
+    }
 }
 
 /// Who hears what a server says to nobody in particular.

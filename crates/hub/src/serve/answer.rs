@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use toolyard_core::hazard::JsonAmbiguity;
 
 use super::subscribe::Watching;
-use super::{Reception, View, era, offers, once, subscribe, tools, transparent};
-use crate::caller::{Answer, Caller, Era};
+use super::{Reception, View, era, offers, once, subscribe, tasks, tools, transparent};
+use crate::caller::{Answer, Caller, Era, TASKS};
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::{MODERN_VERSION, own_info};
 
@@ -74,6 +74,9 @@ async fn on_surface(request: Request) -> Answer {
         ("prompts/get", _) => offers::prompt(request).await,
         ("completion/complete", _) => offers::complete(request).await,
         ("subscriptions/listen", Era::Modern) => subscribe::listen(request).await,
+        ("tasks/get" | "tasks/cancel", _)
+        | ("tasks/update", Era::Modern)
+        | ("tasks/result", Era::Session) => tasks::answer(request).await,
         (method, _) => Err(ErrorObject::unknown_method(method)),
     }
 }
@@ -86,8 +89,13 @@ fn capabilities(era: Era) -> serde_json::Value {
         "prompts": { "listChanged": true },
         "completions": {},
     });
-    if era == Era::Session {
-        capabilities["logging"] = json!({});
+    match era {
+        Era::Session => {
+            capabilities["logging"] = json!({});
+            // Whose tasks a list would show is for each server to say, so there is none of all.
+            capabilities["tasks"] = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+        }
+        Era::Modern => capabilities["extensions"] = json!({ TASKS: {} }),
     }
     capabilities
 }
