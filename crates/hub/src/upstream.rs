@@ -20,6 +20,7 @@ pub(crate) mod http; //      streamable HTTP
 pub(crate) mod sse; //       events of a stream, and the older HTTP+SSE transport
 pub(crate) mod mirror; //    what HTTP headers repeat of a request's body
 pub(crate) mod handshake; // which era a server speaks
+pub(crate) mod skill; //     what a server says of its skills
 pub(crate) mod listing; //   what a server offers
 pub(crate) mod connect; //   the transport that the configuration names
 pub mod supervise; //        start, restart, stop
@@ -27,6 +28,7 @@ pub mod supervise; //        start, restart, stop
 pub use connect::log_path;
 pub use handshake::SESSION_VERSIONS;
 pub use listing::Listing;
+pub use skill::{SkillEntry, SkillFile};
 pub use supervise::{Learnt, Repeat, State, Surroundings, Upstream};
 
 /// Why a request to a server has no answer.

@@ -7,7 +7,7 @@ use testkit::client::Client;
 use testkit::{Listening, bin, wait_for, wait_until};
 
 use crate::conformance::{expected, scenarios};
-use crate::scoped::{modern, register, session};
+use crate::scoped::{modern, register};
 use crate::scripted::program;
 use crate::shelf::whole;
 use crate::yard::{SOON, Served, Yard, named, refusal, text};

@@ -58,6 +58,7 @@ pub(super) fn listing(templates: &[Template]) -> Listing {
         resources: Vec::new(),
         templates: Vec::new(),
         prompts: Vec::new(),
+        skills: Vec::new(),
         problems: Vec::new(),
         fresh_for: None,
     }

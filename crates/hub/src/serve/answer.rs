@@ -7,10 +7,11 @@ use serde_json::value::RawValue;
 use toolyard_core::hazard::JsonAmbiguity;
 
 use super::subscribe::Watching;
-use super::{Reception, View, era, offers, once, subscribe, tasks, tools, transparent};
+use super::{Reception, View, era, offers, once, skills, subscribe, tasks, tools, transparent};
 use crate::caller::{Answer, Caller, Era, TASKS};
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::{MODERN_VERSION, own_info};
+use crate::upstream::skill::SKILLS;
 
 /// One request with everything that its answer depends on.
 pub(crate) struct Request {
@@ -64,7 +65,10 @@ async fn on_surface(request: Request) -> Answer {
         ("logging/setLevel", Era::Session) => offers::set_level(&request).await,
         ("tools/list", _) => Ok(tools::list(&request).await),
         ("tools/call", _) => tools::call(request).await,
-        ("resources/list", _) => Ok(offers::list(&request, "resources", |listing| &listing.resources)),
+        ("resources/list", _) => Ok(offers::resources(&request).await),
+        ("resources/directory/read", _) => skills::directory(&request).await,
+        ("skills/list", _) => Ok(skills::list(&request).await),
+        ("skills/get", _) => skills::get(&request).await,
         ("resources/templates/list", _) => {
             Ok(offers::list(&request, "resourceTemplates", |listing| &listing.templates))
         }
@@ -88,6 +92,7 @@ fn capabilities(era: Era) -> serde_json::Value {
         "resources": { "listChanged": true, "subscribe": true },
         "prompts": { "listChanged": true },
         "completions": {},
+        "extensions": { SKILLS: { "directoryRead": true } },
     });
     match era {
         Era::Session => {
@@ -95,7 +100,7 @@ fn capabilities(era: Era) -> serde_json::Value {
             // Whose tasks a list would show is for each server to say, so there is none of all.
             capabilities["tasks"] = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
         }
-        Era::Modern => capabilities["extensions"] = json!({ TASKS: {} }),
+        Era::Modern => capabilities["extensions"][TASKS] = json!({}),
     }
     capabilities
 }
