@@ -303,7 +303,8 @@ async fn e1_a_main_file_whose_front_matter_is_not_what_was_listed_is_not_handed_
     assert!(message.ends_with("its front matter is not what its server lists"), "{message}");
 }
 
-#[tokio::test]
+// The command waits for a server that is served here.
+#[tokio::test(flavor = "multi_thread")]
 async fn e1_what_is_no_sound_skill_is_left_out_and_told_and_the_others_stay() {
     let depot = Depot::refunds();
     let matter = json!({"name": "live", "description": "Made anew"});
@@ -348,7 +349,8 @@ async fn e1_a_profile_shows_the_skills_of_its_servers_alone() {
         "mcpServers": {"left": of(&left), "right": of(&right)},
         "serve": {"surface": "all", "profiles": {"one": {"surface": "all", "servers": ["left"]}}},
     }));
-    let served = yard.learnt().await.http(&[]);
+    let yard = yard.learnt().await;
+    let served = yard.http(&[]);
     let client = served.modern("one", json!({}));
     assert_eq!(addresses(&client).await, ["skill://servers/left/acme/refunds/SKILL.md"]);
     let (code, _) = why_not(&client, "resources/read", "skill://servers/right/acme/refunds/SKILL.md").await;

@@ -83,7 +83,8 @@ async fn e3_the_suite_finds_the_same_on_a_surface_as_without_the_hub() {
 async fn e3_a_task_is_followed_to_its_end_on_every_surface() {
     let surface = |name: &str| json!({"surface": name});
     let profiles = json!({"search": surface("search"), "set": surface("toolset")});
-    let served = suite(json!({"surface": "all", "profiles": profiles})).await.http(&[]);
+    let yard = suite(json!({"surface": "all", "profiles": profiles})).await;
+    let served = yard.http(&[]);
     for profile in ["", "search", "set"] {
         let client = served.modern(profile, following());
         let begin = async |tool: &str, arguments: Value| {
@@ -202,7 +203,8 @@ async fn two() -> Yard {
 
 #[tokio::test]
 async fn e3_tasks_that_two_servers_call_alike_are_two() {
-    let served = two().await.http(&[]);
+    let yard = two().await;
+    let served = yard.http(&[]);
     let client = served.modern("", following());
     let left = client.call("left__dig", json!({})).await.unwrap();
     let right = client.call("right__dig", json!({})).await.unwrap();
