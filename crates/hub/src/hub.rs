@@ -44,7 +44,6 @@ mod choose; // what a small model says about domains
 mod consolidated; // tools that stand for several
 mod decide; // what a request becomes
 mod feedback; // what is kept of decisions, and said about them
-mod forward; // one request to a server, in as many rounds as it takes
 mod execute; // runs of workflows
 mod metadata; // what is known of a tool, with what was seen of it
 mod migrate; // calls of old names
@@ -61,13 +60,12 @@ mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{Trouble, own_names};
+pub(crate) use call::{Trouble, forward, own_names};
 pub use consolidated::ConsolidatedTools;
 pub(crate) use consolidated::{Unfolded, listed as listed_consolidated};
 pub use decide::Decided;
 pub use execute::{Execution, Halted, Moment, NotTaken, Pause};
 pub use feedback::{Correction, NotLearnt};
-pub(crate) use forward::forward;
 pub use migrate::{Deprecated, Migrated, migrate, renamed};
 pub use options::{Learning, Options};
 pub(crate) use results::{failed_call, is_error, text_of, texts, wants_input};

@@ -16,7 +16,7 @@ use toolyard_core::tool::{BadToolId, ToolId};
 
 use crate::config::{Config, Mistake, Place, Skill, nearest};
 use matter::{Line, Matter};
-pub(crate) use published::{Content, PublishedFile, published};
+pub(crate) use published::{Content, PublishedFile, encoded, published};
 
 /// The file of a skill that has a folder of its own.
 const OF_FOLDER: &str = "SKILL.md";

@@ -280,6 +280,9 @@ async fn e1_a_changed_skill_is_not_served_until_a_person_approves_it() {
     }
     assert_eq!(content(&through, "note://plain").await, "plain");
 
+    let output = yard.command(&["skills"]).output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("skill://acme/refunds/SKILL.md") && shown.contains("withheld"), "{shown}");
     let output = yard.command(&["diff", "acme"]).output().unwrap();
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(shown.contains("skill://acme/refunds/SKILL.md") && shown.contains("digest"), "{shown}");

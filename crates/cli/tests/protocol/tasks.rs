@@ -36,6 +36,7 @@ async fn suite(serve: Value) -> Yard {
     let yard = Yard::new(json!({
         "mcpServers": {"suite": {"command": bin("conformance-server")}},
         "policy": {"rules": [{"tool": "suite__*", "then": "allow"}]},
+        "toolset": {"core": ["suite__slow_compute", "suite__confirm_delete"]},
         "serve": serve,
     }));
     yard.learnt().await
@@ -90,7 +91,7 @@ async fn e3_a_task_is_followed_to_its_end_on_every_surface() {
         let begin = async |tool: &str, arguments: Value| {
             let name = format!("suite__{tool}");
             let begun = match profile {
-                "" => client.call(&name, arguments).await,
+                "" | "set" => client.call(&name, arguments).await,
                 _ => client.call("call_tool", json!({"name": name, "arguments": arguments})).await,
             };
             let begun = begun.unwrap();

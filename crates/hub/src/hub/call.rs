@@ -12,7 +12,6 @@ use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 use toolyard_telemetry::SpanKind;
 
 use super::Hub;
-use super::forward::{finished, forward};
 use super::results::{failed_call, is_error};
 use crate::access::{Access, Grant};
 use crate::audit::{Fate, Underway};
@@ -24,6 +23,11 @@ use crate::policy::{ClientTurn, Ended, Refusal, Ruling};
 use crate::routing::Outcome;
 use crate::skills;
 use crate::upstream::{Failure, Repeat, Sent};
+
+mod forward; // one request, in as many rounds as its answer takes
+
+use forward::finished;
+pub(crate) use forward::forward;
 
 /// The argument by which a call is confirmed whose tool was called by its name.
 const CONFIRM: &str = "confirm";

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolyard_core::tool::{ToolId, clean};
+use toolyard_core::tool::clean;
 
 use super::answer::Request;
 use super::{View, offers, park};
@@ -21,7 +21,7 @@ use crate::config::{front_matter, read_bytes_within};
 use crate::hub::{Hub, wants_input};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::GatheredSkill;
-use crate::skills::{Content, published};
+use crate::skills::{Content, encoded, published};
 use crate::upstream::Repeat;
 use crate::upstream::skill::{MAIN, MOST_BYTES, SkillEntry, SkillFile, digest};
 
@@ -92,10 +92,20 @@ impl OfferedSkill {
 
 /// Returns what clients of a view are offered.
 async fn offered(request: &Request) -> Vec<OfferedSkill> {
+    let mut skills = own(request).await;
+    skills.extend(gathered(request));
+    skills
+}
+
+/// Returns what there may be at an address.
+async fn offered_at(request: &Request, uri: &str) -> Vec<OfferedSkill> {
+    if uri.starts_with(OWN) { own(request).await } else { gathered(request) }
+}
+
+async fn own(request: &Request) -> Vec<OfferedSkill> {
     let View::Surface { servers, .. } = &request.view else { return Vec::new() };
     let (hub, within) = (&request.reception.hub, Within { servers, effect: request.view.effect() });
-    let snapshot = hub.snapshot();
-    let (own, _) = hub.shown_skills(&snapshot, within);
+    let (own, _) = hub.shown_skills(&hub.snapshot(), within);
     // What lies beside them is read from the disk.
     let own = tokio::task::spawn_blocking(move || published(&own)).await.unwrap_or_default();
     let own = own.into_iter().map(|skill| {
@@ -114,11 +124,16 @@ async fn offered(request: &Request) -> Vec<OfferedSkill> {
             server: None,
         }
     });
-    let gathered = snapshot.skills.iter().filter(|(server, _)| request.view.shows(server));
-    let gathered = gathered.flat_map(|(server, skills)| {
+    own.collect()
+}
+
+fn gathered(request: &Request) -> Vec<OfferedSkill> {
+    let snapshot = request.reception.hub.snapshot();
+    let shown = snapshot.skills.iter().filter(|(server, _)| request.view.shows(server));
+    let offered = shown.flat_map(|(server, skills)| {
         skills.iter().filter(|it| !it.waits).filter_map(|it| of_server(server, &it.entry))
     });
-    own.chain(gathered).collect()
+    offered.collect()
 }
 
 fn of_server(server: &Arc<str>, skill: &Arc<SkillEntry>) -> Option<OfferedSkill> {
@@ -140,7 +155,7 @@ fn of_server(server: &Arc<str>, skill: &Arc<SkillEntry>) -> Option<OfferedSkill>
 /// Returns the address under which something of a server is offered.
 fn address(server: &str, uri: &str) -> Option<String> {
     let (scheme, path) = uri.split_once("://")?;
-    let folder = ToolId::server_prefix(server);
+    let folder = encoded(server);
     Some(match scheme {
         "skill" => format!("{GATHERED}{folder}/{path}"),
         _ => format!("{GATHERED}{folder}/@{scheme}/{path}"),
@@ -158,7 +173,7 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
 /// Returns the entry of one skill.
 pub(crate) async fn get(request: &Request) -> Answer {
     let uri = named(request)?;
-    let Some(skill) = offered(request).await.into_iter().find(|skill| skill.uri == uri) else {
+    let Some(skill) = offered_at(request, &uri).await.into_iter().find(|skill| skill.uri == uri) else {
         return Err(waiting(request, &uri).unwrap_or_else(|| {
             ErrorObject::invalid_params(format!("no skill is served at `{}`", shown(&uri)))
         }));
@@ -219,7 +234,7 @@ pub(super) struct WantedFile {
 pub(super) async fn wanted(request: &Request, uri: &str) -> Result<Option<WantedFile>, ErrorObject> {
     let is_surface = matches!(request.view, View::Surface { .. });
     if is_surface && (uri.starts_with(OWN) || uri.starts_with(GATHERED)) {
-        let skills = offered(request).await;
+        let skills = offered_at(request, uri).await;
         let file = skills.iter().flat_map(|skill| &skill.files).find(|file| file.uri == uri);
         let missing = || waiting(request, uri).unwrap_or_else(|| offers::not_found(uri));
         let content = file.map(|file| file.content.clone()).ok_or_else(missing)?;
@@ -416,4 +431,40 @@ fn kind(uri: &str) -> Option<&'static str> {
         "svg" => "image/svg+xml",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e1_the_folders_of_servers_differ_as_their_names_do() {
+        let uris = ["a b", "a_b", "a/b"].map(|server| address(server, "skill://x/SKILL.md").unwrap());
+        assert_eq!(
+            uris,
+            [
+                "skill://servers/a%20b/x/SKILL.md",
+                "skill://servers/a_b/x/SKILL.md",
+                "skill://servers/a%2Fb/x/SKILL.md"
+            ]
+        );
+        assert_eq!(address("a", "urn:x").as_deref(), None);
+    }
+
+    #[test]
+    fn e1_front_matter_is_compared_by_what_it_says() {
+        let matter = |text: &str| front_matter(&format!("---\n{text}---\nText")).unwrap();
+        let listed = json!({"name": "a", "metadata": {"version": 1, "tags": ["x", "y"]}});
+        let written = "name: a\nmetadata:\n  tags: [x, y]\n  version: 1.0\n";
+        assert!(is_alike(&matter(written), &listed));
+        assert!(!is_alike(&matter(&written.replace("[x, y]", "[x]")), &listed));
+        assert!(!is_alike(&matter(&format!("{written}hooks: run\n")), &listed));
+        assert_eq!(front_matter("name: a\n"), None);
+        assert_eq!(front_matter("---\nname: a\n"), None);
+        assert_eq!(
+            front_matter("---\nname: &a x\nother: *a\n---\n"),
+            None,
+            "aliases are read in several ways"
+        );
+    }
 }

@@ -22,6 +22,8 @@ use crate::upstream::Repeat;
 
 /// Tasks that are remembered; whoever has most loses the oldest.
 const MOST: usize = 10_000;
+/// Bytes of a server's own name for a task. One with a longer name is nobody's, because all that is remembered has bounds.
+const MOST_NAME: usize = 4096;
 const FAMILY: &str = "tasks/";
 const PURPOSE: &str = "task";
 /// How long a task has its name. How long it is kept is for its server to say.
@@ -224,7 +226,8 @@ fn begun(result: &RawValue) -> Option<(Era, String)> {
     let fields = Fields::parse(Some(result)).ok()?;
     let is_task = fields.text("resultType").is_some_and(|kind| kind == "task");
     let plain = fields.text("taskId").filter(|_| is_task).map(|id| (Era::Modern, id));
-    plain.or_else(|| Some((Era::Session, fields.object("task").text("taskId")?)))
+    let begun = plain.or_else(|| Some((Era::Session, fields.object("task").text("taskId")?)));
+    begun.filter(|(_, id)| id.len() <= MOST_NAME)
 }
 
 #[cfg(test)]

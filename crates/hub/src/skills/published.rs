@@ -128,7 +128,7 @@ fn free_name(own: &str, is_taken: impl Fn(&str) -> bool) -> String {
 }
 
 /// Writes a name as a part of an address.
-fn encoded(name: &str) -> String {
+pub(crate) fn encoded(name: &str) -> String {
     name.bytes().fold(String::new(), |mut text, byte| {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

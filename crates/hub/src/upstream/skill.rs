@@ -233,7 +233,20 @@ mod tests {
             wrong(|it| drop(it["resources"].as_array_mut().unwrap().remove(0))),
             wrong(|it| it["frontmatter"]["description"] = json!("Refunds\u{200b}\u{e0041}")),
         ];
-        insta::assert_snapshot!(reasons.join("\n"), @"");
+        insta::assert_snapshot!(reasons.join("\n"), @r"
+        its `uri` is no path that ends with its name and `/SKILL.md`
+        its name is not lower-case letters and digits, joined by single `-`
+        its `description` is empty or has more than 1024 characters
+        its `uri` does not end with `/SKILL.md`
+        its content is made anew each time, so it cannot be approved
+        `skill://a/refunds/../x` lies outside of it
+        `skill://a/other/x` lies outside of it
+        `skill://a/refunds/SKILL.md` is listed twice
+        the digest of `skill://a/refunds/templates/mail.md` is none
+        it has more than 512 files or 16 MiB
+        its `resources` lack its main file
+        it has characters that nobody sees
+        ");
     }
 
     #[test]
@@ -246,6 +259,9 @@ mod tests {
             })
         });
         assert_eq!(sound(many.collect(), &mut problems).len(), MOST_SKILLS);
-        insta::assert_snapshot!(problems.join("\n"), @"");
+        insta::assert_snapshot!(problems.join("\n"), @r"
+        skill `skill://a/refunds/SKILL.md` is left out: it is listed twice
+        it has more than 512 skills; the rest is left out
+        ");
     }
 }

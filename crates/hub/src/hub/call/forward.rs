@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::results::{failed_call, wants_input};
 use crate::caller::{Asking, Caller, Era, TASKS};
+use crate::hub::{failed_call, wants_input};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::upstream::link::Link;
 use crate::upstream::patience::TimeLimit;
