@@ -311,11 +311,12 @@ fn shown<'l>(listing: &'l Listing, waiting: &[WithheldTool]) -> Vec<&'l str> {
     let places: HashSet<usize> = waiting.iter().flat_map(|it| it.at.iter().copied()).collect();
     let kept = listing.tools.iter().enumerate().filter(|(at, _)| !places.contains(at));
     let kept = kept.map(|(_, definition)| definition.get());
-    let is_kept = |entry: &&Box<RawValue>| {
+    let is_kept = |entry: &RawValue| {
         let uri = Fields::parse(Some(entry)).ok().and_then(|it| it.text("uri"));
         uri.is_none_or(|uri| !waiting.iter().any(|it| it.name == uri))
     };
-    kept.chain(listing.skills.iter().filter(is_kept).map(|entry| entry.get())).collect()
+    let skills = listing.skills.iter().filter(|entry| is_kept(entry)).map(|entry| entry.get());
+    kept.chain(skills).collect()
 }
 
 /// Writes down what servers tell, until no server is left that could.

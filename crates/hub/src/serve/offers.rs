@@ -36,12 +36,12 @@ pub(crate) fn list(
 pub(crate) async fn resources(request: &Request) -> Box<RawValue> {
     let snapshot = request.reception.hub.snapshot();
     let shown = snapshot.listings.iter().filter(|(server, _)| request.view.shows(server));
-    let of_server = |(server, listing): (&Arc<str>, &'_ Arc<Listing>)| {
+    let of_server = |(server, listing): (&Arc<str>, &Arc<Listing>)| {
         let skills = snapshot.skills.get(server).map_or(&[][..], Vec::as_slice);
-        let is_plain = |item: &&Box<RawValue>| {
+        let is_plain = |item: &RawValue| {
             skills.is_empty() || text_of(item, "uri").is_none_or(|uri| !skills::is_of_skill(skills, &uri))
         };
-        listing.resources.iter().filter(is_plain).cloned().collect::<Vec<_>>()
+        listing.resources.iter().filter(|item| is_plain(item)).cloned().collect::<Vec<_>>()
     };
     let mut items: Vec<Box<RawValue>> = shown.flat_map(of_server).collect();
     items.extend(skills::resources(request).await);
