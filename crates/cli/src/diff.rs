@@ -98,7 +98,8 @@ pub(crate) fn words(hub: &Hub, waiting: &UndecidedTool) -> String {
 }
 
 fn compared(hub: &Hub, waiting: &UndecidedTool, state: impl std::fmt::Display) -> String {
-    let mut text = format!("{}  {state}\n", clean(waiting.tool.id.as_str()).bold());
+    let skill = waiting.tool.skill().map(|uri| format!("  skill {uri}")).unwrap_or_default();
+    let mut text = format!("{}{skill}  {state}\n", clean(waiting.tool.id.as_str()).bold());
     for Alteration { path, pieces, remarks } in waiting.difference(|name| is_tool(hub, waiting, name)) {
         text += &format!("  {}\n", clean(&path).dimmed());
         let shown: String = pieces.iter().map(piece).collect();

@@ -4,6 +4,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use toolyard_core::tool::clean;
 use toolyard_hub::hub::Supply;
+use toolyard_hub::live::{GatheredSkill, Snapshot};
 use toolyard_hub::skills::prompt;
 
 use crate::common::Common;
@@ -22,7 +23,8 @@ use crate::{learn, setup};
   toolyard skills --json | jq -r '.skills[].name'
 
 Exit code 1 when a skill has a mistake.
-With --json: {\"skills\": [{\"name\", \"when\", \"tools\", \"file\"}], \"mistakes\": [text], \"prompt\"}")]
+With --json: {\"skills\": [{\"name\", \"when\", \"tools\", \"file\"}], \"ofServers\": [{\"server\", \"uri\",
+\"description\", \"withheld\"}], \"mistakes\": [text], \"prompt\"}")]
 pub(crate) struct Skills {
     /// Print what a model is told about them
     #[arg(long)]
@@ -42,15 +44,48 @@ pub(crate) async fn run(common: &Common, asked: &Skills) -> Result<(), Failure> 
                 json!({ "name": name, "when": skill.when, "tools": skill.tools, "file": file })
             };
             let skills: Vec<Value> = supply.skills.iter().map(skill).collect();
-            output::json(&json!({ "skills": skills, "mistakes": mistakes, "prompt": told }))?;
+            let of_servers: Vec<Value> = gathered(&snapshot)
+                .map(|(server, it)| {
+                    let (uri, description) = (&it.entry.uri, &it.entry.description);
+                    json!({ "server": server, "uri": uri, "description": description, "withheld": it.waits })
+                })
+                .collect();
+            let told = json!({
+                "skills": skills, "ofServers": of_servers, "mistakes": mistakes, "prompt": told,
+            });
+            output::json(&told)?;
         } else if asked.prompt {
             output::text(&told)?;
         } else {
-            output::text(&words(&supply, &mistakes))?;
+            output::text(&(words(&supply, &mistakes) + &of_servers(&snapshot)))?;
         }
         if mistakes.is_empty() { Ok(()) } else { Err(Failure::silent(1)) }
     })
     .await
+}
+
+/// Returns the skills of servers with their servers.
+fn gathered(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &GatheredSkill)> {
+    snapshot.skills.iter().flat_map(|(server, skills)| skills.iter().map(|it| (&**server, it)))
+}
+
+/// Shows the skills that clients read over MCP and that are used by no conversation of the hub's own.
+fn of_servers(snapshot: &Snapshot) -> String {
+    let rows: Vec<Vec<Cell>> = gathered(snapshot)
+        .map(|(server, it)| {
+            let state = match it.waits {
+                true => format!("withheld: `toolyard diff {server}`"),
+                false => "served".to_owned(),
+            };
+            let cells = [server, &it.entry.uri, &it.entry.description, &state];
+            cells.iter().map(|text| Cell::new(clean(text))).collect()
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = Layout { header: &["server", "skill", "when", "state"], ..Layout::default() };
+    format!("\n\nSkills of servers, for clients that read them over MCP:\n{}", output::grid(header, rows))
 }
 
 fn words(supply: &Supply, mistakes: &[String]) -> String {

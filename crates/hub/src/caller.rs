@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Grant;
-use crate::extensions;
+use crate::extensions::{self, TASKS};
 use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line, raw, request_line};
 
 /// Time for a person to answer a question.
@@ -102,7 +102,7 @@ impl Caller {
     /// A caller that can be told and asked nothing. For it a server lists what clients of every kind may use.
     pub fn nobody() -> Self {
         let mut capabilities = Fields::default();
-        capabilities.set("extensions", raw(&extensions::declared()));
+        capabilities.set("extensions", raw(&extensions::of_client()));
         Self {
             era: Era::Session,
             info: None,
@@ -209,6 +209,20 @@ impl Caller {
     /// Whether the client declared a capability.
     pub fn can(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| value.get() != "null")
+    }
+
+    /// Whether the client takes a task for the answer to a modern call.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        self.capabilities.object("extensions").get(TASKS).is_some_and(|value| value.get() != "null")
+    }
+
+    /// The same caller, whose tasks the hub follows.
+    pub(crate) fn with_tasks_followed(&self) -> Self {
+        let mut caller = self.clone();
+        let mut extensions = caller.capabilities.object("extensions");
+        extensions.set(TASKS, raw(&Fields::default()));
+        caller.capabilities.set("extensions", raw(&extensions));
+        caller
     }
 
     /// Passes a notification on. A client that does not read loses notifications, nothing else.

@@ -55,6 +55,7 @@ pub use serve::{Callers, Profile, Serve};
 pub use services::{ImageModel, StudioServices};
 pub use toolset::{Activating, OwnTool, Place, Skill, Toolset};
 pub use trust::{Confinement, ScreeningMode, Trust};
+pub(crate) use yaml::front_matter;
 
 /// The name of the settings file.
 pub const FILE_NAME: &str = "toolyard.json";

@@ -15,7 +15,16 @@ use toolyard_core::tool::Tool;
 use crate::config::Limits;
 use crate::jsonrpc::Fields;
 use crate::pins::{FirstSeen, WithheldTool};
-use crate::upstream::Listing;
+use crate::upstream::{Listing, SkillEntry};
+
+/// A skill of a server.
+#[derive(Clone, Debug)]
+pub struct GatheredSkill {
+    /// What the server says of it.
+    pub entry: Arc<SkillEntry>,
+    /// Whether it waits for a person.
+    pub waits: bool,
+}
 
 /// Everything that is known of all servers at one moment.
 #[derive(Debug)]
@@ -30,6 +39,8 @@ pub struct Snapshot {
     pub aliases: Arc<Aliases>,
     /// Tools that are in no catalog, because they wait for a person.
     pub withheld: Vec<WithheldTool>,
+    /// The skills of servers that have some.
+    pub skills: BTreeMap<Arc<str>, Vec<GatheredSkill>>,
     first_seen: FirstSeen,
     /// Tells it from every other one of this process; a later one has a larger number.
     pub number: u64,
@@ -76,12 +87,14 @@ impl Snapshot {
         });
         let (catalog, problems) = Catalog::gather(advertised);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let skills = gathered(&listings, &withheld);
         Self {
             catalog,
             listings,
             problems,
             aliases: Arc::default(),
             withheld,
+            skills,
             first_seen: HashMap::new(),
             number,
             own,
@@ -190,6 +203,22 @@ impl Snapshot {
         }
         self.index()
     }
+}
+
+fn gathered(
+    listings: &BTreeMap<Arc<str>, Arc<Listing>>,
+    withheld: &[WithheldTool],
+) -> BTreeMap<Arc<str>, Vec<GatheredSkill>> {
+    let with_skills = listings.iter().filter(|(_, listing)| !listing.skills.is_empty());
+    let of_server = |(server, listing): (&Arc<str>, &Arc<Listing>)| {
+        let read = listing.skills.iter().filter_map(|entry| SkillEntry::read(entry).ok());
+        let skills = read.map(|entry| {
+            let waits = withheld.iter().any(|it| it.server == *server && it.name == entry.uri);
+            GatheredSkill { entry: Arc::new(entry), waits }
+        });
+        (Arc::clone(server), skills.collect())
+    };
+    with_skills.map(of_server).collect()
 }
 
 /// Hands out the newest [`Snapshot`]. Cloning is cheap.

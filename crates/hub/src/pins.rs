@@ -25,6 +25,7 @@ use crate::config::{Policy, Server, Transport, Trust};
 use crate::jsonrpc::Fields;
 use crate::store::{self, Approval, Approver, FreshPin, OriginRow, PinRow, Store};
 use crate::upstream::Listing;
+use crate::upstream::skill::MAIN;
 
 use known::{Known, Lost, by_tool};
 use sighting::SeenTool;
@@ -44,6 +45,8 @@ const MOST_TEXT: usize = 64 * 1024;
 const MOST_LINES: usize = 20;
 /// Tools that are named in one line.
 const MOST_NAMED: usize = 5;
+/// Characters of the address of a skill.
+const ADDRESS_CHARS: usize = 200;
 /// Characters of a server's version.
 const VERSION_CHARS: usize = 60;
 /// How long it is shown that a server comes from elsewhere.
@@ -115,6 +118,16 @@ impl WithheldTool {
     /// Says why it cannot be called, and what to do.
     pub fn sentence(&self) -> String {
         let (id, server) = (&self.id, &self.server);
+        if let Some(uri) = self.skill() {
+            let why = match self.why {
+                WaitingFor::Changed => "it changed since it was approved",
+                WaitingFor::New | WaitingFor::Unknown => "nobody has approved it yet",
+            };
+            return format!(
+                "skill `{uri}` of server `{server}` is withheld: {why}; `toolyard diff {server}` shows it, `toolyard \
+                 approve {server}` accepts it"
+            );
+        }
         match self.why {
             WaitingFor::Changed => format!(
                 "tool `{id}` is withheld: its definition changed since it was approved; `toolyard diff {server}` \
@@ -133,6 +146,14 @@ impl WithheldTool {
     }
 }
 
+impl WithheldTool {
+    /// Returns the address of the skill that waits, where it is none of a server's tools.
+    pub fn skill(&self) -> Option<String> {
+        let is_skill = self.name.contains("://") && self.name.ends_with(MAIN);
+        is_skill.then(|| clean(&self.name).chars().take(ADDRESS_CHARS).collect())
+    }
+}
+
 /// What a listing is taken by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
@@ -144,6 +165,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Returns how many tools are looked at.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Returns the terms of a server; `None` for one that is part of the program.
     pub(crate) fn of(server: &Server, policy: &Policy) -> Option<Self> {
         let trust = server.trusted(policy)?;
@@ -216,7 +242,7 @@ impl Pins {
         listing: &Listing,
         terms: &Terms,
     ) -> (Arc<Sighting>, Vec<Notice>) {
-        let (sighting, mut notices) = self.see(server, &listing.tools, terms);
+        let (sighting, mut notices) = self.look(server, &listing.definitions(terms.most), terms);
         notices.extend(self.heard_of(server, listing, terms));
         (Arc::new(sighting), notices)
     }
@@ -228,9 +254,13 @@ impl Pins {
         tools: &[Box<RawValue>],
         terms: &Terms,
     ) -> (Sighting, Vec<Notice>) {
+        self.look(server, &tools[..tools.len().min(terms.most)], terms)
+    }
+
+    fn look(&self, server: &str, tools: &[Box<RawValue>], terms: &Terms) -> (Sighting, Vec<Notice>) {
         let mut sighting = {
             let known = self.known.lock();
-            Sighting::of(tools.iter().take(terms.most), known.approved.get(server))
+            Sighting::of(tools.iter(), known.approved.get(server))
         };
         let mut notices: Vec<Notice> =
             self.follow_numbers(server, tools, &mut sighting).into_iter().collect();

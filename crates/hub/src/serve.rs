@@ -22,8 +22,9 @@ mod apart; //                groups that are listed once somebody asks for them
 pub(crate) mod tools; //       what is listed, and calls to it
 pub(crate) mod toolset; //     the few tools that a conversation needs
 pub(crate) mod offers; //      resources, prompts, completions
+pub(crate) mod skills; //      skills, as files
 pub(crate) mod transparent; // one server, passed through
-pub(crate) mod tasks; //       whose the tasks of such a server are
+pub(crate) mod tasks; //       tasks of servers, each for who began it
 pub(crate) mod park; //        calls that wait for their client to come back
 pub(crate) mod route; //       from plain words to the right tool
 pub(crate) mod subscribe; //   what clients want to hear about

@@ -4,6 +4,7 @@
 //! skill with a mistake is not used, and every mistake is reported at once with its line.
 
 mod matter; //  what stands before the text of a file
+mod published; // skills as other programs read them
 mod shipped; // what built-in servers bring
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use toolyard_core::tool::{BadToolId, ToolId};
 
 use crate::config::{Config, Mistake, Place, Skill, nearest};
 use matter::{Line, Matter};
+pub(crate) use published::{Content, PublishedFile, encoded, published};
 
 /// The file of a skill that has a folder of its own.
 const OF_FOLDER: &str = "SKILL.md";

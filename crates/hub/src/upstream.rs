@@ -20,6 +20,7 @@ pub(crate) mod http; //      streamable HTTP
 pub(crate) mod sse; //       events of a stream, and the older HTTP+SSE transport
 pub(crate) mod mirror; //    what HTTP headers repeat of a request's body
 pub(crate) mod handshake; // which era a server speaks
+pub(crate) mod skill; //     what a server says of its skills
 pub(crate) mod listing; //   what a server offers
 pub(crate) mod connect; //   the transport that the configuration names
 pub mod supervise; //        start, restart, stop
@@ -27,6 +28,7 @@ pub mod supervise; //        start, restart, stop
 pub use connect::log_path;
 pub use handshake::SESSION_VERSIONS;
 pub use listing::Listing;
+pub use skill::{SkillEntry, SkillFile};
 pub use supervise::{Learnt, Repeat, State, Surroundings, Upstream};
 
 /// Why a request to a server has no answer.
@@ -187,6 +189,27 @@ pub enum News {
         /// The parameters of `notifications/resources/updated`.
         params: Box<RawValue>,
     },
+    /// A task is in another state.
+    Task {
+        /// The server.
+        server: Arc<str>,
+        /// What the server calls the task.
+        id: String,
+        /// The parameters of `notifications/tasks`, or of `notifications/tasks/status` in the session era.
+        params: Fields,
+    },
+}
+
+impl News {
+    /// Reads what a server says of one resource or task.
+    pub(crate) fn of_one(server: &Arc<str>, method: &str, params: Box<RawValue>) -> Option<Self> {
+        let server = Arc::clone(server);
+        if method == "notifications/resources/updated" {
+            return Some(Self::Resource { server, params });
+        }
+        let params = Fields::parse(Some(&params)).ok()?;
+        Some(Self::Task { server, id: params.text("taskId")?, params })
+    }
 }
 
 /// Who hears what a server says to nobody in particular.

@@ -9,7 +9,7 @@ use testkit::{Listening, bin, servers};
 use crate::yard::{Served, Yard, good, named};
 
 /// What the fixture passes of the suite, with the hub or without it.
-fn expected(version: &str) -> &'static str {
+pub(crate) fn expected(version: &str) -> &'static str {
     match version {
         "2025-11-25" => include_str!("conformance/2025-11-25.txt"),
         _ => include_str!("conformance/2026-07-28.txt"),
@@ -81,16 +81,29 @@ fn before(server: Value) -> (Served, Yard) {
     (yard.http(&[]), yard)
 }
 
-/// Runs the suite and writes what came of it as text: the number of checks passed, then one line
-/// for each scenario and check with how often it came out how.
+/// Runs the suite and writes what came of it as text.
 fn measured(url: &str, version: &str) -> String {
+    told(&ran(url, &["--requirements", version])["requirements"][version])
+}
+
+/// Runs single scenarios of the suite and writes what came of them.
+pub(crate) fn scenarios(url: &str, names: &[&str]) -> String {
+    let args: Vec<&str> = names.iter().flat_map(|name| ["--scenario", name]).collect();
+    told(&ran(url, &args)["scenarios"])
+}
+
+fn ran(url: &str, args: &[&str]) -> Value {
     let suite = servers::modules().join("../../conformance/node_modules/@modelcontextprotocol/conformance");
     assert!(suite.is_dir(), "the conformance suite is missing; run `scripts/servers conformance` first");
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/conformance");
-    let output = Command::new(script).args([url, "--requirements", version]).output().unwrap();
-    let summary: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("the suite did not run: {}", String::from_utf8_lossy(&output.stderr)));
-    let summary = &summary["requirements"][version];
+    let output = Command::new(script).arg(url).args(args).output().unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("the suite did not run: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Writes a summary as text: the number of checks passed, then one line for each scenario and check with how often it
+/// came out how.
+fn told(summary: &Value) -> String {
     let mut checks: BTreeMap<String, usize> = BTreeMap::new();
     for check in summary["checks"].as_array().unwrap() {
         let [scenario, id, status, message] =

@@ -33,6 +33,8 @@ mod verbatim; //    what is judged is what is sent
 mod pinned; //      definitions that change
 mod scoped; //      what clients with names of their own may do
 mod separated; //   what one principal has, tried by every other
+mod tasks; //       calls that answer with a task
+mod skilled; //     skills as files
 mod unseen; //      characters that nobody sees
 mod screened; //    texts that look like instructions to a model
 mod renamed; //     calls of old names

@@ -3,6 +3,8 @@
 //! What a reader could take for something else is refused and not guessed: aliases, tags, keys that are no texts, a
 //! second document. Plain words are what YAML 1.2 says they are, so `yes` and `on` are texts.
 
+use std::path::Path;
+
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 use serde_json::Number;
 
@@ -35,6 +37,23 @@ pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Node> {
         builder.report.add(0, "the file is empty", None);
     }
     builder.root
+}
+
+/// Reads what stands before the text of a file between two lines `---`; `None` where that is no object that everybody
+/// reads alike.
+pub(crate) fn front_matter(text: &str) -> Option<serde_json::Value> {
+    let rest = text.strip_prefix(super::BYTE_ORDER_MARK).unwrap_or(text).strip_prefix("---")?;
+    let (first, rest) = rest.split_once('\n')?;
+    let mut at = 0;
+    let end = rest.split_inclusive('\n').find_map(|line| {
+        let start = at;
+        at += line.len();
+        matches!(line.trim_end(), "---" | "...").then_some(start)
+    })?;
+    let matter = rest.get(..end).filter(|_| first.trim().is_empty())?;
+    let mut report = Report::new(Path::new("SKILL.md"), matter);
+    let node = read(matter, &mut report)?;
+    Some(node.json()).filter(serde_json::Value::is_object)
 }
 
 /// A list or an object whose end has not come yet.

@@ -12,6 +12,7 @@ use toolyard_core::metadata::Sidecar;
 use super::{renamed, workflow};
 use crate::audit::Audit;
 use crate::config::{self, Limits, Policy, Server};
+use crate::jsonrpc::Fields;
 use crate::live::Snapshot;
 use crate::pins::{Notice, Pins, Sighting, Terms, WithheldTool};
 use crate::store::{self, Store, fingerprint};
@@ -156,7 +157,7 @@ impl Board {
                     written.sightings.insert(Arc::clone(server), sighting);
                 }
             }
-            Some(Changes { tools: true, prompts: false, resources: false })
+            Some(Changes { tools: true, prompts: false, resources: true })
         })
     }
 
@@ -175,8 +176,9 @@ impl Board {
     /// Returns what a server lists under each of these names.
     pub(super) fn definitions(&self, server: &str, tools: &[&WithheldTool]) -> Vec<Vec<Box<RawValue>>> {
         let written = self.written.lock();
-        let listing = written.listings.get(server);
-        let at = |at: &usize| listing.and_then(|it| it.tools.get(*at).cloned());
+        let most = written.terms.get(server).map_or(usize::MAX, Terms::most);
+        let listed = written.listings.get(server).map(|it| it.definitions(most));
+        let at = |at: &usize| listed.as_ref().and_then(|it| it.get(*at).cloned());
         tools.iter().map(|tool| tool.at.iter().filter_map(at).collect()).collect()
     }
 
@@ -280,8 +282,8 @@ impl Board {
             Some(sighting) => (self.pins.withheld(server, seen), self.pins.withheld(server, sighting)),
             None => return true,
         };
-        let is_beside =
-            Listing { tools: old.tools.clone(), ..listing.clone() }.changes_since(Some(old)).is_some();
+        let beside = Listing { tools: old.tools.clone(), skills: old.skills.clone(), ..listing.clone() };
+        let is_beside = beside.changes_since(Some(old)).is_some();
         let names =
             |tools: &[WithheldTool]| tools.iter().map(|it| (it.id.clone(), it.why)).collect::<Vec<_>>();
         is_beside || names(&waited) != names(&waits) || shown(old, &waited) != shown(listing, &waits)
@@ -304,11 +306,17 @@ impl Board {
     }
 }
 
-/// Returns the tools of a listing without those that wait.
+/// Returns the tools and skills of a listing without those that wait.
 fn shown<'l>(listing: &'l Listing, waiting: &[WithheldTool]) -> Vec<&'l str> {
     let places: HashSet<usize> = waiting.iter().flat_map(|it| it.at.iter().copied()).collect();
     let kept = listing.tools.iter().enumerate().filter(|(at, _)| !places.contains(at));
-    kept.map(|(_, definition)| definition.get()).collect()
+    let kept = kept.map(|(_, definition)| definition.get());
+    let is_kept = |entry: &RawValue| {
+        let uri = Fields::parse(Some(entry)).ok().and_then(|it| it.text("uri"));
+        uri.is_none_or(|uri| !waiting.iter().any(|it| it.name == uri))
+    };
+    let skills = listing.skills.iter().filter(|entry| is_kept(entry)).map(|entry| entry.get());
+    kept.chain(skills).collect()
 }
 
 /// Writes down what servers tell, until no server is left that could.

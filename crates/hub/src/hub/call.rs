@@ -12,20 +12,23 @@ use toolyard_core::tool::{Effect, Hints, Tool, ToolId};
 use toolyard_telemetry::SpanKind;
 
 use super::Hub;
-use super::results::{failed_call, is_error, wants_input};
+use super::results::{failed_call, is_error};
 use crate::access::{Access, Grant};
 use crate::audit::{Fate, Underway};
-use crate::caller::{Asking, Caller, Era};
+use crate::caller::Caller;
 use crate::config::{Stance, Transport};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
 use crate::policy::{ClientTurn, Ended, Refusal, Ruling};
 use crate::routing::Outcome;
 use crate::skills;
-use crate::upstream::{Failure, Repeat, Sent, Upstream};
+use crate::upstream::{Failure, Repeat, Sent};
 
-/// Rounds of questions within one call.
-const ROUNDS: usize = 16;
+mod forward; // one request, in as many rounds as its answer takes
+
+use forward::finished;
+pub(crate) use forward::forward;
+
 /// The argument by which a call is confirmed whose tool was called by its name.
 const CONFIRM: &str = "confirm";
 /// The same, for a tool that has a parameter of that name itself.
@@ -288,9 +291,18 @@ impl Hub {
             span.set("gen_ai.tool.name", id.into());
             span.set("server.address", (&*tool.server).into());
         }
+        // Some tools of the session era answer with a task or not at all.
+        let is_wrapped = params.get("task").is_none() && is_task_only(tool);
+        if is_wrapped {
+            params.set("task", raw(&Fields::default()));
+        }
         let outcome = match started {
             Ok(()) => forward(&upstream, "tools/call", params, caller, repeat).await,
             Err(failure) => Err(failure),
+        };
+        let outcome = match outcome {
+            Ok(begun) if is_wrapped => finished(&upstream, begun, caller).await,
+            other => other,
         };
         self.end_span(span, failure_of(&outcome));
         passage.settle(outcome.as_ref().err().map_or(Ended::Answered, ended));
@@ -547,6 +559,14 @@ fn take_confirmation(name: &str, params: &mut Fields) -> bool {
     given
 }
 
+/// Whether a tool says that it has to be called as a task.
+fn is_task_only(tool: &Tool) -> bool {
+    // The text is searched first, because definitions are long and few say so.
+    tool.definition.get().contains("\"taskSupport\"")
+        && Fields::parse(Some(&tool.definition))
+            .is_ok_and(|it| it.object("execution").text("taskSupport").as_deref() == Some("required"))
+}
+
 fn has_confirm(tool: &Tool) -> bool {
     tool.parameters.iter().any(|parameter| parameter.name == CONFIRM)
 }
@@ -563,37 +583,4 @@ fn ended(failure: &Failure) -> Ended {
         | Failure::Senseless { .. }
         | Failure::LoginNeeded(_) => Ended::Answered,
     }
-}
-
-/// Sends a request on, answering a modern server's questions on behalf of a session client.
-pub(crate) async fn forward(
-    upstream: &Upstream,
-    method: &str,
-    mut params: Fields,
-    caller: &Arc<Caller>,
-    repeat: Repeat,
-) -> Result<Box<RawValue>, Failure> {
-    for _ in 0..ROUNDS {
-        let result = upstream.request(method, params.clone(), caller, repeat).await?;
-        let is_passed_on = caller.era == Era::Modern && caller.asking == Asking::PassedOn;
-        if is_passed_on || !wants_input(&result) {
-            return Ok(result);
-        }
-        let wanted = Fields::parse(Some(&result)).unwrap_or_default();
-        let mut responses = Fields::default();
-        for (key, request) in wanted.object("inputRequests").iter() {
-            let request = Fields::parse(Some(request)).unwrap_or_default();
-            let method = request.text("method").unwrap_or_default();
-            let answer =
-                caller.ask(&upstream.name, &method, request.get("params").map(ToOwned::to_owned)).await;
-            responses.set(key, answer.map_err(Failure::Refused)?);
-        }
-        params.set("inputResponses", raw(&responses));
-        match wanted.get("requestState") {
-            Some(state) => params.set("requestState", state.to_owned()),
-            None => drop(params.remove("requestState")),
-        }
-    }
-    let what = format!("it asked more than {ROUNDS} times within one `{method}`");
-    Err(Failure::Senseless { server: Arc::clone(&upstream.name), what })
 }

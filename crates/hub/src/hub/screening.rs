@@ -86,7 +86,7 @@ impl Hub {
     }
 
     /// Adds to a result what was found in its text. The content stays as it is.
-    pub(super) async fn screen_result(&self, result: Box<RawValue>) -> Box<RawValue> {
+    pub(crate) async fn screen_result(&self, result: Box<RawValue>) -> Box<RawValue> {
         if self.config().policy.screening == ScreeningMode::Allow {
             return result;
         }

@@ -3,7 +3,7 @@
 //! An answer counts for the definition that it was asked about. A tool that changed between question and answer does
 //! not run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ use crate::pins::{Alteration, LostApprovals, Moved, Notice, Noticed, Pin, Withhe
 use crate::policy::Refusal;
 use crate::seal::digest;
 use crate::store::{self, Approval};
-use crate::upstream::News;
+use crate::upstream::{News, SkillEntry};
 
 /// How often it is looked whether another process approved something.
 const LOOKING: Duration = Duration::from_secs(1);
@@ -184,6 +184,19 @@ impl Hub {
         let kept: Vec<&Box<RawValue>> = kept.map(|(_, tool)| tool).collect();
         fields.set("tools", raw(&kept));
         raw(&fields)
+    }
+
+    /// Returns the places of those skills of a server that is passed through which wait for nobody. What is no sound entry
+    /// is nobody's to approve.
+    pub(crate) fn pass_skills(&self, server: &Arc<str>, entries: &[Box<RawValue>]) -> HashSet<usize> {
+        let read = entries.iter().enumerate();
+        let read: Vec<(usize, Box<RawValue>)> =
+            read.filter_map(|(at, entry)| Some((at, SkillEntry::read(entry).ok()?.definition()))).collect();
+        let definitions: Vec<Box<RawValue>> = read.iter().map(|(_, it)| it.clone()).collect();
+        match self.board.pass(server, &definitions) {
+            Some(passed) => passed.into_iter().filter_map(|at| Some(read.get(at)?.0)).collect(),
+            None => (0..entries.len()).collect(),
+        }
     }
 
     /// Remembers that somebody was asked about a tool.

@@ -58,6 +58,7 @@ pub(super) fn listing(templates: &[Template]) -> Listing {
         resources: Vec::new(),
         templates: Vec::new(),
         prompts: Vec::new(),
+        skills: Vec::new(),
         problems: Vec::new(),
         fresh_for: None,
     }
@@ -124,6 +125,8 @@ impl Hub {
                 Err(err) => return Ok(failed_call(&format!("{err}; nothing was done"))),
             };
             let token = params.object("_meta").get("progressToken").map(ToOwned::to_owned);
+            // A question or a task of one step is no answer of the workflow.
+            let caller = &Arc::new((**caller).clone().asked_within());
             Ok(self.carried_out(execution, caller, token.as_deref(), agreed).await)
         })
     }

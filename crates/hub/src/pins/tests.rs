@@ -87,6 +87,7 @@ fn listing(texts: &[String], version: &str) -> Listing {
         resources: Vec::new(),
         templates: Vec::new(),
         prompts: Vec::new(),
+        skills: Vec::new(),
         problems: Vec::new(),
         fresh_for: None,
     }

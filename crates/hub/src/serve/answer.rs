@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use toolyard_core::hazard::JsonAmbiguity;
 
 use super::subscribe::Watching;
-use super::{Reception, View, era, offers, once, subscribe, tools, transparent};
+use super::{Reception, View, era, offers, once, skills, subscribe, tasks, tools, transparent};
 use crate::caller::{Answer, Caller, Era};
-use crate::extensions;
+use crate::extensions::{self, TASKS};
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
 use crate::upstream::link::{MODERN_VERSION, own_info};
 
@@ -65,7 +65,10 @@ async fn on_surface(request: Request) -> Answer {
         ("logging/setLevel", Era::Session) => offers::set_level(&request).await,
         ("tools/list", _) => Ok(tools::list(&request).await),
         ("tools/call", _) => tools::call(request).await,
-        ("resources/list", _) => Ok(offers::list(&request, "resources", |listing| &listing.resources)),
+        ("resources/list", _) => Ok(offers::resources(&request).await),
+        ("resources/directory/read", _) => skills::directory(&request).await,
+        ("skills/list", _) => Ok(skills::list(&request).await),
+        ("skills/get", _) => skills::get(&request).await,
         ("resources/templates/list", _) => {
             Ok(offers::list(&request, "resourceTemplates", |listing| &listing.templates))
         }
@@ -75,6 +78,9 @@ async fn on_surface(request: Request) -> Answer {
         ("prompts/get", _) => offers::prompt(request).await,
         ("completion/complete", _) => offers::complete(request).await,
         ("subscriptions/listen", Era::Modern) => subscribe::listen(request).await,
+        ("tasks/get" | "tasks/cancel", _)
+        | ("tasks/update", Era::Modern)
+        | ("tasks/result", Era::Session) => tasks::answer(request).await,
         (method, _) => Err(ErrorObject::unknown_method(method)),
     }
 }
@@ -86,10 +92,15 @@ fn capabilities(era: Era) -> serde_json::Value {
         "resources": { "listChanged": true, "subscribe": true },
         "prompts": { "listChanged": true },
         "completions": {},
-        "extensions": extensions::declared(),
+        "extensions": extensions::of_server(),
     });
-    if era == Era::Session {
-        capabilities["logging"] = json!({});
+    match era {
+        Era::Session => {
+            capabilities["logging"] = json!({});
+            // Whose tasks a list would show is for each server to say, so there is none of all.
+            capabilities["tasks"] = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+        }
+        Era::Modern => capabilities["extensions"][TASKS] = json!({}),
     }
     capabilities
 }

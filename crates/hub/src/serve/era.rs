@@ -85,9 +85,14 @@ pub(crate) fn finished(era: Era, method: &str, result: Box<RawValue>) -> Box<Raw
     }
     let is_list = matches!(
         method,
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "server/discover"
+        "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "skills/list"
+            | "server/discover"
     );
-    if is_list || method == "resources/read" {
+    if is_list || matches!(method, "resources/read" | "skills/get") {
         if fields.get("ttlMs").is_none() {
             fields.set("ttlMs", raw(&if is_list { LIST_TTL } else { 0 }));
         }

@@ -8,7 +8,7 @@ use toolyard_core::tool::ToolId;
 
 use super::answer::Request;
 use super::era::RESOURCE_NOT_FOUND;
-use super::{apps, park, remainder};
+use super::{apps, park, remainder, skills};
 use crate::caller::{Answer, Caller, Era};
 use crate::hub::forward;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
@@ -31,6 +31,25 @@ pub(crate) fn list(
     raw(&result)
 }
 
+/// Lists the resources of all servers that the view shows, and skills as the resources that they are to clients that
+/// know nothing of skills.
+pub(crate) async fn resources(request: &Request) -> Box<RawValue> {
+    let snapshot = request.reception.hub.snapshot();
+    let shown = snapshot.listings.iter().filter(|(server, _)| request.view.shows(server));
+    let of_server = |(server, listing): (&Arc<str>, &Arc<Listing>)| {
+        let skills = snapshot.skills.get(server).map_or(&[][..], Vec::as_slice);
+        let is_plain = |item: &RawValue| {
+            skills.is_empty() || text_of(item, "uri").is_none_or(|uri| !skills::is_of_skill(skills, &uri))
+        };
+        listing.resources.iter().filter(|item| is_plain(item)).cloned().collect::<Vec<_>>()
+    };
+    let mut items: Vec<Box<RawValue>> = shown.flat_map(of_server).collect();
+    items.extend(skills::resources(request).await);
+    let mut result = Fields::default();
+    result.set("resources", raw(&items));
+    raw(&result)
+}
+
 /// Reads a resource from the server that offers it.
 pub(crate) async fn read(request: Request) -> Answer {
     let uri = request
@@ -45,6 +64,9 @@ pub(crate) async fn read(request: Request) -> Answer {
         Ok(answer) => return answer,
         Err(request) => request,
     };
+    if let Some(file) = skills::wanted(&request, &uri).await? {
+        return skills::read(request, file).await;
+    }
     let Some(server) = owner(&request, &uri) else { return Err(not_found(&uri)) };
     park::forwarded(request, &server, Repeat::Safe).await
 }

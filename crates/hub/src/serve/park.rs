@@ -241,7 +241,7 @@ fn expired() -> ErrorObject {
 }
 
 /// Says in the text which server asks, where the client sees only the hub.
-fn worded(request: &Request, requests: &Fields, server: &str) -> Fields {
+pub(super) fn worded(request: &Request, requests: &Fields, server: &str) -> Fields {
     if matches!(request.view, View::Transparent { .. }) || server.is_empty() {
         return requests.clone();
     }

@@ -13,7 +13,7 @@ use super::answer::Request;
 use super::subscribe::{Watching, announcements, changed, lists_follow_the_catalog};
 use super::{Reception, View, era};
 use crate::caller::{Answer, Caller, Client, Questions, Wording};
-use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line};
+use crate::jsonrpc::{ErrorObject, Fields, Id, notification_line, raw};
 use crate::upstream::News;
 
 /// A session. Nothing in it is shared with another.
@@ -171,6 +171,13 @@ impl Session {
                         self.tell("notifications/resources/updated", Some(&params));
                     }
                 }
+                Ok(News::Task { server, id, mut params }) => {
+                    let own = self.reception.tasks.own_name(&server, &self.caller(None), &id);
+                    if let Some(name) = own.filter(|_| self.view.shows(&server)) {
+                        params.set("taskId", raw(&name));
+                        self.tell("notifications/tasks/status", Some(&raw(&params)));
+                    }
+                }
                 Err(RecvError::Closed) => return,
                 lists => {
                     let changes = changed(lists, &self.view);
@@ -198,7 +205,6 @@ pub(crate) fn busy() -> ErrorObject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::raw;
 
     #[tokio::test]
     async fn t27_requests_that_share_an_id_all_end_when_they_are_cancelled() {

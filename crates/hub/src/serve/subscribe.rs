@@ -1,10 +1,11 @@
 //! What clients want to hear about.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::answer::Request;
+use super::tasks::{self, shown};
 use super::{Reception, View, offers};
 use crate::caller::{Answer, Caller, Era};
 use crate::config::Surface;
@@ -22,8 +24,25 @@ use crate::upstream::link::Link;
 use crate::upstream::patience::TimeLimit;
 use crate::upstream::{Changes, Failure, News};
 
-/// A server's resource.
-pub(crate) type Watched = (Arc<str>, String);
+/// Something of one server that clients hear about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Watched {
+    server: Arc<str>,
+    what: Topic,
+}
+
+/// What it is, in the words of its server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Topic {
+    Resource(String),
+    Task(String),
+}
+
+impl Watched {
+    fn resource(server: Arc<str>, uri: String) -> Self {
+        Self { server, what: Topic::Resource(uri) }
+    }
+}
 
 /// One subscription at a server, shared by all clients that want it.
 #[derive(Debug)]
@@ -33,21 +52,21 @@ pub(crate) struct Watch {
     listening: JoinHandle<()>,
 }
 
-/// The resources that one client watches; given up when it is dropped.
+/// What one client watches; given up when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watching {
     reception: Weak<Reception>,
-    resources: Mutex<HashSet<Watched>>,
+    all: Mutex<HashSet<Watched>>,
 }
 
 impl Watching {
     pub(crate) fn new(reception: &Arc<Reception>) -> Self {
-        Self { reception: Arc::downgrade(reception), resources: Mutex::default() }
+        Self { reception: Arc::downgrade(reception), all: Mutex::default() }
     }
 
-    /// Adds a resource; returns when its server has taken the subscription, or with its refusal.
+    /// Adds something; returns when its server has taken the subscription, or with its refusal.
     async fn add(&self, watched: Watched) -> Result<(), ErrorObject> {
-        let is_new = self.resources.lock().insert(watched.clone());
+        let is_new = self.all.lock().insert(watched.clone());
         let Some(reception) = self.reception.upgrade().filter(|_| is_new) else { return Ok(()) };
         let taken = reception.watch(&watched);
         match taken {
@@ -56,7 +75,7 @@ impl Watching {
                     self.remove(&watched);
                     Err(failure.to_error())
                 }
-                // The task ends early only when nobody wants the resource any more.
+                // The work ends early only when nobody wants to hear any more.
                 Ok(Ok(())) | Err(_) => Ok(()),
             },
             None => Ok(()),
@@ -64,7 +83,7 @@ impl Watching {
     }
 
     fn remove(&self, watched: &Watched) {
-        let was_there = self.resources.lock().remove(watched);
+        let was_there = self.all.lock().remove(watched);
         if let Some(reception) = self.reception.upgrade().filter(|_| was_there) {
             reception.unwatch(watched);
         }
@@ -75,18 +94,19 @@ impl Watching {
         let Some(uri) = Fields::parse(Some(params)).ok().and_then(|fields| fields.text("uri")) else {
             return false;
         };
-        let resources = self.resources.lock();
         // Servers may announce a part of what is watched.
-        resources
-            .iter()
-            .any(|(owner, watched)| owner == server && (uri == *watched || uri.starts_with(watched.as_str())))
+        let is_meant = |it: &Watched| match &it.what {
+            Topic::Resource(watched) => it.server == *server && uri.starts_with(watched.as_str()),
+            Topic::Task(_) => false,
+        };
+        self.all.lock().iter().any(is_meant)
     }
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
         if let Some(reception) = self.reception.upgrade() {
-            for watched in self.resources.lock().drain() {
+            for watched in self.all.lock().drain() {
                 reception.unwatch(&watched);
             }
         }
@@ -117,8 +137,8 @@ impl Reception {
         let Some(watch) = all.remove(watched) else { return };
         // The stream of a modern server ends with its request; others are told.
         watch.listening.abort();
-        let (hub, (server, uri)) = (Arc::clone(&self.hub), watched.clone());
-        let link = hub.upstream(&server).and_then(|upstream| upstream.running());
+        let Topic::Resource(uri) = watched.what.clone() else { return };
+        let link = self.hub.upstream(&watched.server).and_then(|upstream| upstream.running());
         let speaks = link.as_ref().and_then(|link| link.peer.get()).map(|peer| peer.era);
         if let (Some(link), Some(Era::Session), Ok(runtime)) =
             (link, speaks, tokio::runtime::Handle::try_current())
@@ -138,10 +158,10 @@ impl Reception {
 type Taken = oneshot::Sender<Result<(), Failure>>;
 
 /// Subscribes at the server, and again whenever it was started anew. The first time it says how that went.
-async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
+async fn keep_watching(hub: Arc<Hub>, watched: Watched, taken: Taken) {
     let mut taken = Some(taken);
     // A server whose configuration changes is another one of the same name, so it is looked up each time.
-    while let Some(upstream) = hub.upstream(&server) {
+    while let Some(upstream) = hub.upstream(&watched.server) {
         let mut changes = upstream.changes();
         let first = taken.take();
         // The first time it is worth starting the server; later whoever needs it does.
@@ -155,7 +175,7 @@ async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
             (Ok(Some(link)), first) => {
                 let _watching = WatchedLink::new(&link);
                 let is_first = first.is_some();
-                if !subscribe(&link, &uri, limit, first).await && is_first {
+                if !subscribe(&link, &watched.what, limit, first).await && is_first {
                     return;
                 }
                 link.closed().await;
@@ -169,8 +189,11 @@ async fn keep_watching(hub: Arc<Hub>, (server, uri): Watched, taken: Taken) {
 
 /// Subscribes in the way of the server's era; returns whether the server took it. At a modern server the
 /// subscription lasts as long as this does.
-async fn subscribe(link: &Arc<Link>, uri: &str, limit: TimeLimit, taken: Option<Taken>) -> bool {
-    let nobody = Arc::new(Caller::nobody());
+async fn subscribe(link: &Arc<Link>, what: &Topic, limit: TimeLimit, taken: Option<Taken>) -> bool {
+    let nobody = Arc::new(match what {
+        Topic::Resource(_) => Caller::nobody(),
+        Topic::Task(_) => Caller::nobody().with_tasks_followed(),
+    });
     let tell = |outcome: Result<(), Failure>| {
         let is_taken = outcome.is_ok();
         if let Some(taken) = taken {
@@ -178,12 +201,19 @@ async fn subscribe(link: &Arc<Link>, uri: &str, limit: TimeLimit, taken: Option<
         }
         is_taken
     };
-    if link.peer.get().is_some_and(|peer| peer.era == Era::Session) {
-        let mut params = Fields::default();
-        params.set("uri", raw(&uri));
-        return tell(link.request("resources/subscribe", params, &nobody, limit).await.map(drop));
-    }
-    let params = raw(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+    let is_session = link.peer.get().is_some_and(|peer| peer.era == Era::Session);
+    let wanted = match what {
+        Topic::Resource(uri) if is_session => {
+            let mut params = Fields::default();
+            params.set("uri", raw(uri));
+            return tell(link.request("resources/subscribe", params, &nobody, limit).await.map(drop));
+        }
+        // It tells of its tasks unasked.
+        Topic::Task(_) if is_session => return tell(Ok(())),
+        Topic::Resource(uri) => json!({ "resourceSubscriptions": [uri] }),
+        Topic::Task(id) => json!({ "taskIds": [id] }),
+    };
+    let params = raw(&json!({ "notifications": wanted }));
     let params = Fields::parse(Some(&params)).unwrap_or_default();
     let listening = link.request("subscriptions/listen", params, &nobody, FOR_EVER);
     let mut listening = std::pin::pin!(listening);
@@ -223,6 +253,8 @@ impl Drop for WatchedLink {
 const GOODBYE: Duration = Duration::from_secs(5);
 /// Time for a server to say that it took note.
 const ACKNOWLEDGING: Duration = Duration::from_secs(5);
+/// Tasks of one stream of changes.
+const MOST_TASKS: usize = 256;
 const FOR_EVER: TimeLimit = TimeLimit::fixed(Duration::from_secs(365 * 24 * 3600));
 
 fn owner(request: &Request, uri: &str) -> Option<Arc<str>> {
@@ -239,10 +271,11 @@ pub(crate) async fn change(request: &Request) -> Answer {
         return Err(offers::not_found(&uri));
     };
     let Some(watching) = &request.watching else { return Err(ErrorObject::unknown_method(&request.method)) };
+    let watched = Watched::resource(server, uri);
     if request.method == "resources/subscribe" {
-        watching.add((server, uri)).await?;
+        watching.add(watched).await?;
     } else {
-        watching.remove(&(server, uri));
+        watching.remove(&watched);
     }
     Ok(raw(&json!({})))
 }
@@ -263,13 +296,17 @@ pub(crate) async fn listen(request: Request) -> Answer {
     let mut watched: Vec<&String> = Vec::new();
     for uri in &resources {
         if let Some(server) = owner(&request, uri)
-            && watching.add((server, uri.clone())).await.is_ok()
+            && watching.add(Watched::resource(server, uri.clone())).await.is_ok()
         {
             watched.push(uri);
         }
     }
     if !watched.is_empty() {
         granted.set("resourceSubscriptions", raw(&watched));
+    }
+    let tasks = watched_tasks(&request, &watching).await?;
+    if !tasks.is_empty() {
+        granted.set("taskIds", raw(&tasks.values().collect::<Vec<_>>()));
     }
     let tell = |method: &str, mut params: Fields| {
         params.set("_meta", subscription(&request.id));
@@ -285,6 +322,12 @@ pub(crate) async fn listen(request: Request) -> Answer {
                     tell("notifications/resources/updated", Fields::parse(Some(&params)).unwrap_or_default());
                 }
             }
+            Ok(News::Task { server, id, params }) => {
+                let watched = Watched { server, what: Topic::Task(id) };
+                if let Some(name) = tasks.get(&watched) {
+                    tell("notifications/tasks", shown(&request, &watched.server, name, params).await);
+                }
+            }
             Err(RecvError::Closed) => return Ok(raw(&json!({}))),
             lists => {
                 let changes = changed(lists, &request.view);
@@ -298,6 +341,27 @@ pub(crate) async fn listen(request: Request) -> Answer {
             }
         }
     }
+}
+
+/// Watches the tasks that a client names, and returns those that it hears of with their names.
+async fn watched_tasks(
+    request: &Request,
+    watching: &Watching,
+) -> Result<BTreeMap<Watched, String>, ErrorObject> {
+    let names: Vec<String> = request.params.object("notifications").read("taskIds").unwrap_or_default();
+    if !names.is_empty() && !request.caller.follows_tasks() {
+        return Err(tasks::undeclared());
+    }
+    let known = names.into_iter().take(MOST_TASKS).filter_map(|name| {
+        let (server, id) = tasks::meant(request, &name)?;
+        Some((Watched { server, what: Topic::Task(id) }, name))
+    });
+    // A server that takes long delays none of the others.
+    let taken = known.map(|(watched, name)| async move {
+        let is_taken = watching.add(watched.clone()).await.is_ok();
+        is_taken.then_some((watched, name))
+    });
+    Ok(join_all(taken).await.into_iter().flatten().collect())
 }
 
 /// Returns which lists of a view changed. A server that is passed through is believed at its word;

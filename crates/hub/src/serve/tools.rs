@@ -374,10 +374,12 @@ async fn call_by_name(request: Request, snapshot: &Snapshot, name: &str) -> Answ
     if let Some(conversation) = route::conversation(&request.caller, None) {
         hub.note_use(&conversation, name);
     }
-    if request.caller.era == Era::Modern {
-        return park::call(request, tool.clone()).await;
-    }
-    hub.call(snapshot, name, request.params, &request.caller).await
+    let (reception, caller) = (Arc::clone(&request.reception), Arc::clone(&request.caller));
+    let result = match caller.era {
+        Era::Modern => park::call(request, tool.clone()).await?,
+        Era::Session => hub.call(snapshot, name, request.params, &caller).await?,
+    };
+    Ok(reception.tasks.named(&reception.hub, &tool.server, &caller, result))
 }
 
 /// Adds a line of text to a result.

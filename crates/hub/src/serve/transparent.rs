@@ -7,16 +7,16 @@ use serde_json::value::RawValue;
 use toolyard_core::tool::{Effect, may_hide, unveiled};
 
 use super::answer::Request;
-use super::{era, park, subscribe};
+use super::{era, park, skills, subscribe};
 use crate::audit::Fate;
 use crate::caller::{Answer, Era};
-use crate::hub::{Hub, forward, is_error, own_names};
+use crate::hub::{Hub, forward, is_error, own_names, wants_input};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::upstream::link::{MODERN_VERSION, Peer, own_info};
 use crate::upstream::{Failure, Repeat};
 
 /// Methods that change nothing at a server, besides those that are answered here.
-const READING: [&str; 15] = [
+const READING: [&str; 18] = [
     "initialize",
     "server/discover",
     "ping",
@@ -32,6 +32,9 @@ const READING: [&str; 15] = [
     "logging/setLevel",
     "subscriptions/listen",
     "tasks/get",
+    "skills/list",
+    "skills/get",
+    "resources/directory/read",
 ];
 
 /// Answers with what the server answers. Tools that wait for a person are neither listed nor called; other calls are
@@ -47,6 +50,10 @@ pub(crate) async fn answer(mut request: Request, server: &Arc<str>) -> Answer {
             let listed = plainly_listed(hub.passable(server, passed(request, server).await?), server);
             return Ok(if may < Effect::Destroy { permitted(&hub, (server, may), listed) } else { listed });
         }
+        "skills/list" | "skills/get" => {
+            return skills::passable(&hub, server, passed(request, server).await?);
+        }
+        "resources/read" => return read(request, server).await,
         // What a server does at a method that nobody knows is known to nobody.
         method if may < Effect::Destroy && !READING.contains(&method) => {
             let name = request.caller.grant.name().unwrap_or_default();
@@ -79,6 +86,18 @@ pub(crate) async fn answer(mut request: Request, server: &Arc<str>) -> Answer {
         Err(_) => Fate::Refused,
     });
     answer
+}
+
+/// Reads a resource; a file of a skill only as it was approved.
+async fn read(request: Request, server: &Arc<str>) -> Answer {
+    let hub = Arc::clone(&request.reception.hub);
+    let uri = request.params.text("uri").unwrap_or_default();
+    let file = skills::wanted(&request, &uri).await?;
+    let result = passed_apart(request, server).await?;
+    match file {
+        Some(file) if !wants_input(&result) => skills::verified(&hub, &file, &result),
+        Some(_) | None => Ok(result),
+    }
 }
 
 /// Passes a request on, keeping tasks apart: all clients share one connection, so to the server they are one.
@@ -193,6 +212,9 @@ fn repeat(request: &Request, server: &str) -> Repeat {
         | "prompts/get"
         | "completion/complete"
         | "server/discover"
+        | "skills/list"
+        | "skills/get"
+        | "resources/directory/read"
         | "logging/setLevel"
         | "tasks/get"
         | "tasks/list" => return Repeat::Safe,

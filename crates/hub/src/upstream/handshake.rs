@@ -100,7 +100,7 @@ async fn initialize(link: &Arc<Link>, abilities: &Fields) -> Result<Peer, Failur
     let mut params = Fields::default();
     params.set("protocolVersion", raw(&SESSION_VERSIONS[0]));
     let mut capabilities = abilities.clone();
-    capabilities.set("extensions", raw(&extensions::declared()));
+    capabilities.set("extensions", raw(&extensions::of_client()));
     params.set("capabilities", raw(&capabilities));
     params.set("clientInfo", own_info());
     let nobody = Arc::new(Caller::nobody());

@@ -341,10 +341,9 @@ impl Link {
         }
         match method {
             PROGRESS => self.progress(params.as_deref()),
-            "notifications/resources/updated" => {
-                if let Some(params) = params {
-                    let _ =
-                        self.audience.news.send(News::Resource { server: Arc::clone(&self.server), params });
+            "notifications/resources/updated" | "notifications/tasks" | "notifications/tasks/status" => {
+                if let Some(news) = params.and_then(|it| News::of_one(&self.server, method, it)) {
+                    let _ = self.audience.news.send(news);
                 }
             }
             "notifications/message" => {

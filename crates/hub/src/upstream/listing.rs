@@ -1,5 +1,6 @@
 //! What a server offers, as it said it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use toolyard_packs::Pack;
 
 use super::link::{Link, Peer, Wire};
 use super::patience::TimeLimit;
-use super::{Changes, Failure, mirror};
+use super::{Changes, Failure, mirror, skill};
 use crate::caller::{Caller, Era};
 use crate::config::Limits;
+use crate::extensions::SKILLS;
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 
 /// Everything that one server said about itself; remembered across restarts.
@@ -39,6 +41,9 @@ pub struct Listing {
     pub templates: Vec<Box<RawValue>>,
     /// Prompts.
     pub prompts: Vec<Box<RawValue>>,
+    /// Entries of skills, each of them sound.
+    #[serde(default)]
+    pub skills: Vec<Box<RawValue>>,
     /// What was wrong with it, for people.
     pub problems: Vec<String>,
     /// How long it stays fresh, when the server says.
@@ -60,7 +65,9 @@ impl Listing {
         let changes = Changes {
             tools: differ(&self.tools, &known.tools),
             prompts: differ(&self.prompts, &known.prompts),
-            resources: differ(&self.resources, &known.resources) || differ(&self.templates, &known.templates),
+            resources: differ(&self.resources, &known.resources)
+                || differ(&self.templates, &known.templates)
+                || differ(&self.skills, &known.skills),
         };
         let is_same = self.version == known.version
             && self.instructions == known.instructions
@@ -68,6 +75,18 @@ impl Listing {
             && raw(&self.capabilities).get() == raw(&known.capabilities).get();
         let none = Changes { tools: false, prompts: false, resources: false };
         (changes != none || !is_same).then_some(changes)
+    }
+}
+
+impl Listing {
+    /// Returns what may have to be approved: tools, as many as are looked at, and after them skills.
+    pub(crate) fn definitions(&self, most: usize) -> Cow<'_, [Box<RawValue>]> {
+        let tools = &self.tools[..self.tools.len().min(most)];
+        if self.skills.is_empty() {
+            return Cow::Borrowed(tools);
+        }
+        let skills = self.skills.iter().filter_map(|entry| skill::SkillEntry::read(entry).ok());
+        Cow::Owned(tools.iter().cloned().chain(skills.map(|skill| skill.definition())).collect())
     }
 }
 
@@ -85,6 +104,7 @@ pub(crate) async fn list(link: &Arc<Link>, limits: &Limits) -> Result<Listing, F
         resources: Vec::new(),
         templates: Vec::new(),
         prompts: Vec::new(),
+        skills: Vec::new(),
         problems: Vec::new(),
         fresh_for: None,
         capabilities: Fields::default(),
@@ -106,6 +126,11 @@ pub(crate) async fn list(link: &Arc<Link>, limits: &Limits) -> Result<Listing, F
     if can("prompts") {
         let found = pages(link, limits, "prompts/list", "prompts").await;
         listing.prompts = optional(found, "prompts/list", &mut listing.problems);
+    }
+    if capabilities.object("extensions").get(SKILLS).is_some() {
+        let found = pages(link, limits, "skills/list", "skills").await;
+        let entries = optional(found, "skills/list", &mut listing.problems);
+        listing.skills = skill::sound(entries, &mut listing.problems);
     }
     if let Wire::Http(http) = &link.wire
         && era == Era::Modern

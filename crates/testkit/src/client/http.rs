@@ -109,7 +109,10 @@ impl Address {
                     request = request.header("mcp-method", method);
                 }
                 let params = message.map(|it| &it["params"]);
-                let name = params.and_then(|it| it["name"].as_str().or(it["uri"].as_str()));
+                let named = |it: &Value| {
+                    ["name", "uri", "taskId"].iter().find_map(|key| it[key].as_str().map(str::to_owned))
+                };
+                let name = params.and_then(named);
                 if let Some(name) = name {
                     request = request.header("mcp-name", name);
                 }
