@@ -401,7 +401,7 @@ impl<'a> Decide<'a> {
         let Choice { position, confidence } = choice;
         let form = self.world.catalog.form(position);
         // A name says which tool is meant, and nothing about its arguments.
-        let is_name = self.named().is_some() && self.goal.message.is_none();
+        let is_name = self.named().is_some() && self.said() == self.goal.task;
         let task = if is_name { "" } else { self.said() };
         let earlier: &[Value] = self.goal.previous.map_or(&[], std::slice::from_ref);
         let named = self.named_values(position)?;
@@ -434,13 +434,24 @@ impl<'a> Decide<'a> {
         let tool = ranked.map_or(confidence, |it| it.judgement.right.max(confidence));
         // Who lowers the confidence that a tool needs has chosen it.
         let tool = if tool < thresholds().decision.confidence { 1.0 } else { tool };
-        let is_sure = is_callers || is_advised || is_bare || tool * exactness >= least;
+        let is_exact = self.named() == Some(position) && self.is_under_own_names(&settled.found);
+        let is_sure = is_callers || is_exact || is_advised || is_bare || tool * exactness >= least;
         let undone = self.undone(position, &settled.found)?;
         // What comes later can still be done; what comes first cannot be passed over.
         let is_whole = settled.missing.is_empty() && settled.unused.is_empty() && undone.is_first_done;
         let (not_done, decision) = (undone.words, decision.cloned());
         let draft = Draft { position, confidence, exactness, settled, others, not_done, decision };
         Ok(if is_whole && is_sure { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })
+    }
+
+    /// Whether each argument that a value became has the name that the caller gave it.
+    fn is_under_own_names(&self, found: &[Argument]) -> bool {
+        let Some(values) = self.goal.values.filter(|values| !values.is_empty()) else { return false };
+        found.iter().all(|it| match it.source {
+            Source::Given | Source::Default => true,
+            Source::Named => values.contains_key(&it.name),
+            Source::Text | Source::Implied | Source::Earlier | Source::Model => false,
+        })
     }
 
     /// Returns what the argument reader says of a text beside a tool, or asks for it.

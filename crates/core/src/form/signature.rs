@@ -63,11 +63,7 @@ impl Form {
             let mark = if required.contains(&name.as_str()) { "" } else { "?" };
             shown.push(format!("{name}{mark}{}", self.typed(&properties[name])));
         }
-        if !hidden.is_empty() {
-            let named = hidden.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(" ");
-            let end = if hidden.len() > MOST_NAMED { " …" } else { "" };
-            shown.push(format!("+{} more: {named}{end}", hidden.len()));
-        }
+        shown.extend(left_out(hidden.iter().copied()));
         format!("({})", shown.join(", "))
     }
 
@@ -125,11 +121,22 @@ impl Form {
                 kind => format!("{name}{mark}: {kind}"),
             }
         };
-        let mut shown: Vec<String> = properties.iter().take(MOST_MEMBERS).map(member).collect();
-        let more = properties.len() - shown.len();
-        shown.extend((more > 0).then(|| format!("+{more}")));
+        let is_required = |name: &str| required.contains(&name);
+        let mut members: Vec<(&String, &Value)> = properties.iter().collect();
+        members.sort_by_key(|(name, _)| !is_required(name));
+        let (first, rest) = members.split_at(MOST_MEMBERS.min(members.len()));
+        let mut shown: Vec<String> = first.iter().copied().map(member).collect();
+        shown.extend(left_out(rest.iter().map(|(name, _)| name.as_str())));
         format!("{{{}}}", shown.join(", "))
     }
+}
+
+/// Counts and names what is not shown.
+fn left_out<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Option<String> {
+    let count = names.len();
+    let named = names.take(MOST_NAMED).collect::<Vec<_>>().join(" ");
+    let end = if count > MOST_NAMED { " …" } else { "" };
+    (count > 0).then(|| format!("+{count} more: {named}{end}"))
 }
 
 fn choices_of(choices: &[Value]) -> String {

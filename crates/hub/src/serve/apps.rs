@@ -9,7 +9,6 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolyard_core::tool::{Tool, ToolId};
-use url::form_urlencoded::byte_serialize;
 
 use super::answer::Request;
 use super::{offers, park};
@@ -17,6 +16,7 @@ use crate::caller::{Answer, Caller};
 use crate::extensions::{APPS, PAGE};
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
+use crate::skills::encoded;
 use crate::upstream::Repeat;
 
 /// The scheme of pages.
@@ -94,12 +94,7 @@ const OLD_KEY: &str = "ui/resourceUri";
 /// Returns an address that no other server can claim.
 fn apart(tool: &Tool, address: &str) -> String {
     let rest = address.strip_prefix(SCHEME).unwrap_or(address);
-    format!("{APART}{}/{rest}", segment(&tool.server))
-}
-
-/// Writes a server's name as a part of an address.
-fn segment(server: &str) -> String {
-    byte_serialize(server.as_bytes()).collect()
+    format!("{APART}{}/{rest}", encoded(&tool.server))
 }
 
 /// Reads a page at an address of the hub's own; `None` where it is none.
@@ -112,7 +107,7 @@ pub(crate) async fn read(mut request: Request, address: &str) -> Result<Answer, 
         return Err(request);
     };
     let snapshot = request.reception.hub.snapshot();
-    let is_meant = |server: &&Arc<str>| request.view.shows(server) && segment(server) == name;
+    let is_meant = |server: &&Arc<str>| request.view.shows(server) && encoded(server) == name;
     let Some(server) = snapshot.listings.keys().find(is_meant).cloned() else {
         return Ok(Err(offers::not_found(address)));
     };

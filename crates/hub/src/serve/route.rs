@@ -371,14 +371,20 @@ impl RouteCall {
                 self.complete(chosen).await
             }
             // What has to be confirmed is shown whole by that.
-            Sureness::Unsure if self.is_complete() && self.needs_consent(&chosen) => self.go(chosen).await,
+            Sureness::Unsure if self.is_guessed_whole() && self.needs_consent(&chosen) => {
+                chosen.put(&self.settled.guesses);
+                self.go(chosen).await
+            }
             Sureness::Unsure => self.drafted(chosen),
         }
     }
 
-    /// Whether nothing is missing, unused or left to another call.
-    fn is_complete(&self) -> bool {
-        self.settled.missing.is_empty() && self.settled.unused.is_empty() && self.not_done.is_empty()
+    /// Whether nothing is missing that was not guessed, and nothing unused or left to another call.
+    fn is_guessed_whole(&self) -> bool {
+        let is_guessed = |name: &&str| self.settled.guesses.iter().any(|it| it.name == **name);
+        self.missing_names().iter().all(is_guessed)
+            && self.settled.unused.is_empty()
+            && self.not_done.is_empty()
     }
 
     /// Whether a call has to be confirmed before it is made.
@@ -441,7 +447,12 @@ impl RouteCall {
         reply.set("arguments", &arguments);
         reply.set("confirm", &handle);
         reply.say(text);
-        reply.say(&how_to_confirm(&handle));
+        let unsure: Vec<&str> = self.unsure().collect();
+        if !unsure.is_empty() {
+            reply.set("unsure", &unsure);
+            reply.say(&format!("Unsure: {}.", unsure.join(", ")));
+        }
+        reply.say(&confirm::how(&self.task, &handle));
         self.close(reply)
     }
 
@@ -550,13 +561,6 @@ impl RouteCall {
         };
         self.failed(&format!("{}: {why}", tool.id.as_str()), chosen.confidence, &others)
     }
-}
-
-/// Says how something is confirmed.
-fn how_to_confirm(handle: &str) -> String {
-    format!(
-        "Ask the user. If they agree, call smart_route with the same task and context {{\"confirm\": \"{handle}\"}}."
-    )
 }
 
 /// Says what a tool would take, where it ran without any of it: words of the task may belong there.

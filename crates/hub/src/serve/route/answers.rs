@@ -114,7 +114,7 @@ impl RouteCall {
 
     /// Says that no tool fits, and which server comes nearest.
     pub(super) fn nothing(&self, decision: Option<&Decision>) -> Box<RawValue> {
-        let mut reply = Reply::new(&[], decision.map_or(0.0, |it| it.confidence));
+        let mut reply = Reply::new(&[], 0.0);
         reply.set("alternatives", &json!([]));
         reply.set("needsClarification", &false);
         let nearest = decision.and_then(|it| it.candidates.first());
@@ -188,8 +188,9 @@ impl RouteCall {
         let most = self.input.max_results.unwrap_or(decision.candidates.len());
         let shown = &decision.candidates[..most.min(decision.candidates.len())];
         let tool = |position: usize| &self.snapshot.catalog.tools()[position];
+        let whole = self.input.explains;
         let entries: Vec<Box<RawValue>> =
-            shown.iter().map(|it| reply::candidate(tool(it.position), it.probability, &it.reasons)).collect();
+            shown.iter().map(|it| reply::candidate(&self.snapshot, it, whole)).collect();
         let mut reply = Reply::new(&[], decision.confidence);
         reply.alternatives(shown.iter().map(|it| tool(it.position)));
         reply.set("needsClarification", &false);

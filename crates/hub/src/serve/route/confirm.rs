@@ -4,13 +4,16 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use serde_json::value::RawValue;
 use toolyard_core::task::agrees;
 use toolyard_core::tool::Tool;
 
 use super::RouteCall;
+use super::draft::GO;
 use super::input::or_empty;
 use super::pending::{Question, fresh_handle};
+use super::reply::shortened;
 use crate::hub::Hub;
 use crate::jsonrpc::{Fields, canonical};
 use crate::pins::Pin;
@@ -20,6 +23,9 @@ use crate::store::Handled;
 const PURPOSE: &str = "confirmation";
 /// Time for a person to make up their mind.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Bytes of a task that are repeated; the handle says the rest.
+const MOST_REPEATED: usize = 100;
 
 /// What a confirmation holds: its number, the tool, a digest of everything it is bound to, and the tool's definition.
 type Bound = (u64, String, String, Pin);
@@ -35,6 +41,14 @@ pub(super) enum Void {
     Changed,
     /// It was used.
     Spent,
+}
+
+/// Says how something is confirmed, as a call that is whole as it stands.
+pub(super) fn how(task: &str, handle: &str) -> String {
+    // Of a draft that was finished no words are left.
+    let task = if task.trim().is_empty() { GO } else { task };
+    let call = json!({ "task": shortened(task, MOST_REPEATED), "context": { "confirm": handle } });
+    format!("Ask the user. If they agree: smart_route {call}")
 }
 
 impl Void {

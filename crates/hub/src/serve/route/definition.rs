@@ -85,7 +85,7 @@ pub(crate) fn definition(length: Length, callers: Callers) -> Box<RawValue> {
             "properties": {
                 "task": described("string", "One action in a few plain words"),
                 "values": described("object", values),
-                "message": text,
+                "message": described("string", "The person's own words"),
                 "context": {
                     "type": "object",
                     "description": "Optional context (previous results, preferences, etc.)",

@@ -11,7 +11,7 @@ use super::{Chosen, RouteCall, merged};
 use crate::jsonrpc::{Fields, raw};
 
 /// Says that a draft is right as it is.
-const GO: &str = "run it";
+pub(super) const GO: &str = "run it";
 /// Bytes of the values of a draft that are said; programs get them whole.
 const MOST_SAID: usize = 300;
 
@@ -29,7 +29,11 @@ impl RouteCall {
         let missing: Vec<&str> =
             self.missing_names().into_iter().filter(|name| !values.contains_key(*name)).collect();
         let unsure: Vec<&str> = self.unsure().collect();
-        let wanted: Vec<&str> = values.keys().map(String::as_str).collect();
+        // A value without a place may belong to any parameter.
+        let wanted: Vec<&str> = match self.settled.unused.is_empty() {
+            true => values.keys().map(String::as_str).collect(),
+            false => tool.parameters.iter().map(|it| it.name.as_str()).collect(),
+        };
         let form = self.snapshot.catalog.form(chosen.position);
         // What is whole as it is needs no list of what else there is.
         let is_whole = missing.is_empty() && self.settled.unused.is_empty();
@@ -77,7 +81,7 @@ impl RouteCall {
     }
 
     /// Returns the names of the values that are not sure.
-    fn unsure(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn unsure(&self) -> impl Iterator<Item = &str> {
         let is_doubtful = |it: &&Argument| it.is_doubtful() || !it.is_certain();
         let found = self.settled.found.iter().filter(is_doubtful);
         found.chain(&self.settled.guesses).map(|it| it.name.as_str())

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use toolyard_core::rank::{Decision, Signal};
+use toolyard_core::rank::{Candidate, Decision, Signal};
 use toolyard_core::tool::{Tool, clean};
 
 use crate::hub::{text_of, texts};
@@ -228,14 +228,18 @@ pub(super) fn numbered(snapshot: &Snapshot, tools: &[&Tool]) -> String {
     lines
 }
 
-/// Shows a candidate with everything that is needed to call it.
-pub(super) fn candidate(tool: &Tool, probability: f32, reasons: &[String]) -> Box<RawValue> {
+/// Shows a candidate with what is needed to call it; `whole` with its schema.
+pub(super) fn candidate(snapshot: &Snapshot, candidate: &Candidate, whole: bool) -> Box<RawValue> {
+    let tool = &snapshot.catalog.tools()[candidate.position];
     let mut entry = Fields::default();
     entry.set("tool", raw(&tool.id.as_str()));
-    entry.set("description", raw(&described(tool, 4 * TELLING)));
-    entry.set("probability", raw(&rounded(f64::from(probability))));
-    entry.set("reasons", raw(&reasons));
-    entry.set("inputSchema", schema(tool));
+    entry.set("description", raw(&described(tool, TELLING)));
+    entry.set("probability", raw(&rounded(f64::from(candidate.probability))));
+    entry.set("reasons", raw(&candidate.reasons));
+    match whole {
+        true => entry.set("inputSchema", schema(tool)),
+        false => entry.set("signature", raw(&snapshot.catalog.form(candidate.position).signature(&[]))),
+    }
     raw(&entry)
 }
 

@@ -8,11 +8,11 @@ use toolyard_core::decide::{Lack, Prospect};
 use toolyard_core::plan::{Plan, Step};
 use toolyard_core::run::{Asked as Question, Confirmation, Ending, Report, Upshot};
 
+use super::RouteCall;
 use super::confirm::{self, PATIENCE};
 use super::form::{self, Answered};
 use super::input::Mode;
 use super::reply::{Reply, shortened};
-use super::{RouteCall, how_to_confirm};
 use crate::caller::Wording;
 use crate::hub::{Execution, NotTaken, Pause, question};
 use crate::seal::digest;
@@ -131,7 +131,7 @@ impl RouteCall {
         reply.set("clarificationQuestion", &text);
         reply.set("confirm", &handle);
         reply.say(text);
-        reply.say(&how_to_confirm(&handle));
+        reply.say(&confirm::how(&self.task, &handle));
         self.close(reply)
     }
 
