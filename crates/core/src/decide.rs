@@ -434,7 +434,8 @@ impl<'a> Decide<'a> {
         let tool = ranked.map_or(confidence, |it| it.judgement.right.max(confidence));
         // Who lowers the confidence that a tool needs has chosen it.
         let tool = if tool < thresholds().decision.confidence { 1.0 } else { tool };
-        let is_exact = self.named() == Some(position) && self.is_under_own_names(&settled.found);
+        let is_chosen = self.named().or(self.goal.tool) == Some(position);
+        let is_exact = is_chosen && self.is_under_own_names(&settled.found);
         let is_sure = is_callers || is_exact || is_advised || is_bare || tool * exactness >= least;
         let undone = self.undone(position, &settled.found)?;
         // What comes later can still be done; what comes first cannot be passed over.

@@ -206,13 +206,14 @@ fn v1_values_do_not_choose_a_tool_of_another_server_than_the_named_one() {
 }
 
 #[test]
-fn v1_a_tool_called_by_its_name_with_values_under_its_own_names_runs() {
+fn v1_a_tool_that_the_caller_chose_runs_with_values_under_its_own_names() {
     let catalog = desk();
     let index = Index::new(&catalog, Knowledge::gather(&catalog, None, &[], |_| None));
     let given = Map::new();
     let becomes = |task: &str, values: Value, message: Option<&str>| {
         let values = values.as_object().unwrap();
-        let goal = Goal { values: Some(values), message, ..Goal::in_words(task, &given) };
+        let tool = (task == "tag it").then(|| catalog.position("vault__add_tag").unwrap());
+        let goal = Goal { tool, values: Some(values), message, ..Goal::in_words(task, &given) };
         let mut decide = Decide::new(world(&catalog, &index, false), goal);
         match decide.advance() {
             Next::Done(conclusion) => told(&catalog, &conclusion),
@@ -222,8 +223,9 @@ fn v1_a_tool_called_by_its_name_with_values_under_its_own_names_runs() {
     let tag = json!({"path": "a.md", "tag": "pet"});
     let runs = r#"call vault__add_tag {"path":"a.md","tag":"pet"}"#;
     assert_eq!(becomes("vault__add_tag", tag.clone(), None), runs);
-    // The message has been read by whoever names the tool.
-    assert_eq!(becomes("vault__add_tag", tag, Some("tag b.md with dog")), runs);
+    // The message has been read by whoever names the tool, or chose it when asked.
+    assert_eq!(becomes("vault__add_tag", tag.clone(), Some("tag b.md with dog")), runs);
+    assert_eq!(becomes("tag it", tag, None), runs);
     // A name of the caller's own is only nearly as sure, and a value that is left over is shown.
     let left_over = json!({"path": "a.md", "tag": "pet", "colour": "red"});
     assert_eq!(becomes("vault__add_tag", left_over, None), "draft vault__add_tag lacks ");
