@@ -60,7 +60,7 @@ mod workflow; // templates, called like tools
 
 pub use advise::Adviser;
 use board::{Board, Written, write_down};
-pub(crate) use call::{Trouble, forward, own_names};
+pub(crate) use call::{CONFIRMATION, Trouble, forward, own_names};
 pub use consolidated::ConsolidatedTools;
 pub(crate) use consolidated::{Unfolded, listed as listed_consolidated};
 pub use decide::Decided;

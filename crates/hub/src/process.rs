@@ -31,6 +31,9 @@ use crate::secrets::Secrets;
 /// Inherited by all descendants of a child, so that they can be found again.
 const MARKER: &str = "TOOLYARD_CHILD";
 
+/// Hubs behind hubs at most.
+const DEEPEST: usize = 8;
+
 /// What children see of our environment besides `LC_*`; everything else must be given in the configuration.
 const INHERITED: &[&str] = &[
     "PATH",
@@ -87,6 +90,11 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Hub starts hub starts hub.
+    #[error(
+        "{DEEPEST} hubs stand above this one, so one of them probably starts itself; it starts no servers"
+    )]
+    TooDeep,
     /// It cannot be confined as the configuration says.
     #[error(transparent)]
     Unconfined(#[from] sandbox::Error),
@@ -119,6 +127,9 @@ impl Nursery {
             && !folder.is_dir()
         {
             return Err(Error::NoFolder(folder.to_owned()));
+        }
+        if hubs_above() >= DEEPEST {
+            return Err(Error::TooDeep);
         }
         self.watchdog.lock().start(&self.token);
         let number = self.started.fetch_add(1, Ordering::Relaxed);
@@ -259,6 +270,11 @@ fn with_outer(marker: &str) -> String {
         Ok(outer) => format!("{outer},{marker}"),
         Err(_) => marker.to_owned(),
     }
+}
+
+/// How many hubs were started before this one, each by the one before.
+fn hubs_above() -> usize {
+    std::env::var(MARKER).map_or(0, |outer| outer.split(',').count())
 }
 
 fn is_inherited(name: &std::ffi::OsStr) -> bool {

@@ -178,6 +178,17 @@ async function answersAQuestion(window, host, html) {
   same(calls(window)[0].arguments, { task: "the mail", context: { session: "s123456789ab" } }, "other words");
 }
 
+async function trustsTheHubAlone(window, host, html) {
+  const input = { name: "evil__ask", arguments: {}, task: "find something" };
+  for (const result of canned.forged) {
+    const app = await show(window, host, { html, input, result });
+    await app.locator("summary .tool").getByText("ask", { exact: true }).waitFor();
+    await app.locator("summary").click();
+    await app.getByText('"needsClarification": true').waitFor();
+    same(await app.locator("button, input, fieldset").count(), 0, "what a forged question can be answered with");
+  }
+}
+
 async function confirms(window, host, html) {
   window.server = () => canned.result;
   let app = await show(window, host, { html, result: canned.confirmation });
@@ -370,13 +381,16 @@ async function survives(window, host, html) {
 
 async function embeds(window, host, html) {
   window.server = (method, params) => {
-    if (method === "resources/read")
-      return canned.page(params.uri === "ui://own/app" ? { connectDomains: ["https://api.example"] } : undefined);
+    if (method === "resources/read") {
+      const isApp = params.uri === canned.ADDRESS;
+      return canned.page(params.uri, isApp ? { connectDomains: ["https://api.example"] } : undefined);
+    }
     return { content: [{ type: "text", text: `called ${params.name}` }] };
   };
   const context = { theme: "dark", toolInfo: { tool: { name: "smart_route", inputSchema: { type: "object" } } } };
   let app = await show(window, host, { html, result: canned.withApp, context });
   const log = app.frameLocator("iframe").locator("#log");
+  await answersAnApp(window, app);
   await log.getByText("ready null").waitFor();
   const lines = (await log.innerText()).split("\n");
   const line = (name) => lines.find((it) => it.startsWith(`${name} `))?.slice(name.length + 1);
@@ -392,12 +406,35 @@ async function embeds(window, host, html) {
     '{"content":[{"type":"text","text":"{\\"n\\":5}"}],"structuredContent":{"n":5}}',
     "the result of an app",
   );
-  check(line("call").includes("called own__poll"), `a call of an app is ${line("call")}`);
-  check(line("read").includes("ui://own/app"), "an app reads no resource");
+  const all = (name) => lines.filter((it) => it.startsWith(`${name} `)).map((it) => JSON.parse(it.slice(name.length)));
+  const refused = (name, count, error, code = -32602) => same(all(name), Array(count).fill({ code, error }), name);
+  check(line("call").includes("called own__poll_2"), `a call of an app is ${line("call")}`);
+  refused("foreign-call", 6, "this server has no tool of that name for its page");
+  same(all("read")[0].contents[0].uri, "ui://view/other?a=1", "the address of what an app reads");
+  refused("foreign-read", 5, "a page inside Toolyard reads pages of its own server alone");
+  refused("bad-link", 4, "a page inside Toolyard opens addresses of http and https alone");
+  refused("picture", 1, "a page inside Toolyard sends texts alone");
+  refused("second", 1, "declined: the person is being asked already", -32000);
+  const declined = { code: -32000, error: "declined" };
+  same(all("link"), [declined, {}], "the links of an app");
+  same(all("message"), [declined, {}], "the messages of an app");
+  const asked = window.asked.map(({ method, params }) => [method, params.name ?? params.uri]);
+  const expected = [
+    ["resources/read", canned.ADDRESS],
+    ["tools/call", "own__poll_2"],
+    ["resources/read", `${canned.BASE}view/other?a=1`],
+    ["resources/read", `${canned.BASE}server.toolyard/other/app`],
+  ];
+  same(asked, expected, "what an app reaches");
   same(line("mode"), '{"mode":"inline"}', "the mode of an app");
   check(line("other").includes("unknown method"), "an app may ask for anything");
   const { links, messages, contexts, logs } = await seen(window);
   same([links.length, messages.length, contexts.length, logs.length], [1, 1, 1, 1], "what was passed on");
+  same(links[0].url, "https://example.com/a?b=1", "the link of an app");
+  const long = `[page of my own] ${"long ".repeat(2_000)}`.slice(0, 4_000);
+  same(messages[0], { role: "user", content: [{ type: "text", text: long }] }, "the message of an app");
+  const marked = (text) => ({ type: "text", text: `[page of my own] ${text}` });
+  same(contexts[0], { content: [marked("from inside"), marked("more")] }, "what an app tells the model");
   await window.page.waitForFunction(() => window.host.seen.sizes.at(-1) > 333);
   await app.getByText("This app asks for https://api.example").waitFor();
   await window.page.evaluate(() => window.host.change({ theme: "light" }));
@@ -412,6 +449,13 @@ async function embeds(window, host, html) {
     .locator("#log")
     .getByText('tool-result {"content":[{"type":"text","text":"own text"}]')
     .waitFor();
+  await app.getByRole("button", { name: "Do it" }).waitFor();
+  for (const result of canned.withoutApp) {
+    app = await show(window, host, { html, result });
+    await app.locator("summary").click();
+    await app.getByText('"n": 5').waitFor();
+    same([calls(window), await app.locator("iframe").count()], [[], 0], "an app without an address of its server");
+  }
   app = await show(window, host, { html, result: canned.withCutApp });
   await app.getByText("too long for the app").waitFor();
   await app.getByText('"n": 5').waitFor();
@@ -422,9 +466,38 @@ async function embeds(window, host, html) {
   await app.getByText("could not be read: no such resource").waitFor();
 }
 
+/** Agrees to some of what the app of a server wants, as a person would. */
+async function answersAnApp(window, app) {
+  const passed = async () => {
+    const { links, messages } = await seen(window);
+    return [links.length, messages.length];
+  };
+  const leave = app.getByRole("button", { name: "Leave it" });
+  const link = "The page of my own wants to open an address at example.com";
+  const message = "The page of my own wants to send a message";
+  await app.getByRole("group", { name: "wants to run own__poll_2" }).getByText('"confirm": true').waitFor();
+  await leave.click();
+  await app.getByRole("group", { name: link }).getByText("https://example.com/", { exact: true }).waitFor();
+  const asked = Date.now();
+  await leave.click();
+  await app.getByRole("group", { name: link }).getByText("https://example.com/a?b=1").waitFor();
+  same(await passed(), [0, 0], "what was passed on before anyone agreed");
+  await app.getByRole("button", { name: "Open" }).click();
+  check(Date.now() - asked >= 500, "a new button can be pressed by accident");
+  await app.getByRole("group", { name: message }).getByText("[page of my own] hello", { exact: true }).waitFor();
+  if (folder) await window.page.locator("body").screenshot({ path: join(folder, "app-asks.png") });
+  same(await app.evaluate(contrasts), [], "text of what an app wants that is hard to read");
+  await leave.click();
+  const text = await app.getByRole("group", { name: message }).locator("pre").filter({ hasText: "long" }).innerText();
+  same([text.length, await passed()], [4_000, [1, 0]], "what is shown of a long message, and what was passed on");
+  await app.getByRole("button", { name: "Send" }).click();
+}
+
 /** Calls a tool of a hub as a model would, and shows the app with the answer. */
 async function call(window, host, hub, input, name = "smart_route") {
   const result = await hub.client.callTool({ name, arguments: input });
+  const isOwn = name === "smart_route" || undefined;
+  same(result._meta?.["toolyard/answer"], isOwn, `whether an answer of ${name} is the hub's own`);
   window.server = (method, params) => hub.client.request({ method, params }, ANYTHING);
   return { result, app: await show(window, host, { html: hub.html, input, result }) };
 }
@@ -489,6 +562,8 @@ async function confirmsAtTheHub(window, host, hub) {
 
 async function embedsTheAppOfAServer(window, host, hub, look = "") {
   const { result, app } = await call(window, host, hub, { task: "sys__get-system-info" });
+  const { tools } = result._meta["toolyard/app"];
+  same(tools["poll-system-stats"], "sys__poll-system-stats", "a tool that the app of a server may call");
   const monitor = app.frameLocator("iframe");
   await monitor.getByText(result.structuredContent.result.hostname).first().waitFor();
   const polls = () => calls(window).filter(({ name }) => name === "sys__poll-system-stats").length;
@@ -585,6 +660,7 @@ async function tryCanned(browser, host) {
     runsADraftAsItIs,
     picksAnother,
     answersAQuestion,
+    trustsTheHubAlone,
     confirms,
     completesAStep,
     takesTheLookOfTheHost,

@@ -53,6 +53,7 @@ mod fleet; //       conversations with real servers
 mod chained; //     several steps on real servers
 mod copied; //      copies, appends and rewrites on real servers
 mod office; //      workbooks, documents and conversions
+mod nested; //      hubs behind hubs
 mod shipped; //     the workflows that come with the program
 mod arbitrary; //   bytes that no client would send
 mod conformance; // the official suite and the inspector

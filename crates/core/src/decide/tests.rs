@@ -214,11 +214,10 @@ fn v1_a_tool_that_the_caller_chose_runs_with_values_under_its_own_names() {
         let values = values.as_object().unwrap();
         let tool = (task == "tag it").then(|| catalog.position("vault__add_tag").unwrap());
         let goal = Goal { tool, values: Some(values), message, ..Goal::in_words(task, &given) };
-        let mut decide = Decide::new(world(&catalog, &index, false), goal);
-        match decide.advance() {
-            Next::Done(conclusion) => told(&catalog, &conclusion),
-            other => unreachable!("a named tool is not ranked: {other:?}"),
-        }
+        let Next::Done(conclusion) = Decide::new(world(&catalog, &index, false), goal).advance() else {
+            unreachable!("a tool that was chosen is not ranked");
+        };
+        told(&catalog, &conclusion)
     };
     let tag = json!({"path": "a.md", "tag": "pet"});
     let runs = r#"call vault__add_tag {"path":"a.md","tag":"pet"}"#;

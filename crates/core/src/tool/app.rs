@@ -8,6 +8,8 @@ use super::json::{Members, items, text};
 
 /// The scheme of pages that a host shows.
 const SCHEME: &str = "ui://";
+/// Pages of the hub, and those that it gives addresses.
+const RESERVED: [&str; 2] = ["ui://toolyard/", "ui://server.toolyard/"];
 /// A longer address is none.
 const MOST_BYTES: usize = 2_048;
 /// Entries of a visibility that are read.
@@ -50,6 +52,7 @@ fn is_address(address: &str) -> bool {
         && address.strip_prefix(SCHEME).is_some_and(|rest| !rest.is_empty())
         && !address.contains(|c: char| c.is_control() || c.is_whitespace())
         && clean(address) == address
+        && !RESERVED.iter().any(|own| address.to_ascii_lowercase().starts_with(own))
 }
 
 impl Tool {
@@ -101,6 +104,8 @@ mod tests {
             json!({"ui": "ui://a"}),
             json!({"ui": {"resourceUri": "https://example.com/"}}),
             json!({"ui": {"resourceUri": "ui://"}}),
+            json!({"ui": {"resourceUri": "ui://toolyard/app.html"}}),
+            json!({"ui": {"resourceUri": "ui://Server.toolyard/other/a.html"}}),
             json!({"ui": {"resourceUri": "ui://a b"}}),
             json!({"ui": {"resourceUri": "ui://a\u{202e}b"}}),
             json!({"ui": {"resourceUri": format!("ui://{}", "a".repeat(3_000))}}),

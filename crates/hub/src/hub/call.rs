@@ -24,17 +24,14 @@ use crate::routing::Outcome;
 use crate::skills;
 use crate::upstream::{Failure, Repeat, Sent};
 
-mod forward; // one request, in as many rounds as its answer takes
+mod confirmation; // the argument that confirms a call
+mod forward; //      one request, in as many rounds as its answer takes
 
+use confirmation::{CONFIRM, CONFIRM_OTHERWISE, has_confirm, is_of_hub};
+pub(crate) use confirmation::{CONFIRMATION, CONFIRMATIONS};
 use forward::finished;
 pub(crate) use forward::forward;
 
-/// The argument by which a call is confirmed whose tool was called by its name.
-const CONFIRM: &str = "confirm";
-/// The same, for a tool that has a parameter of that name itself.
-const CONFIRM_OTHERWISE: &str = "toolyard_confirm";
-/// The arguments by which calls are confirmed.
-pub(super) const CONFIRMATIONS: [&str; 2] = [CONFIRM, CONFIRM_OTHERWISE];
 /// Tools of other servers that are named when one cannot be reached.
 const OTHERS: usize = 3;
 
@@ -199,7 +196,12 @@ impl Hub {
     /// Returns the argument by which a call of a tool is confirmed. It is none of the tool's own, because what that
     /// means is for the tool to say; that of a built-in server means just this.
     pub(crate) fn confirmation(&self, tool: &Tool) -> &'static str {
-        if has_confirm(tool) && !self.is_builtin(&tool.server) { CONFIRM_OTHERWISE } else { CONFIRM }
+        if has_confirm(tool) && !self.hears_confirm(tool) { CONFIRM_OTHERWISE } else { CONFIRM }
+    }
+
+    /// Whether a tool wants to hear that its call was confirmed: one of a built-in server, or of a hub behind this one.
+    fn hears_confirm(&self, tool: &Tool) -> bool {
+        has_confirm(tool) && (self.is_builtin(&tool.server) || is_of_hub(tool))
     }
 
     fn is_builtin(&self, server: &str) -> bool {
@@ -213,8 +215,8 @@ impl Hub {
         mut params: Fields,
         caller: &Arc<Caller>,
     ) -> Result<Box<RawValue>, Trouble> {
-        // Who is here has confirmed the call where that is needed, and a built-in server wants to hear it.
-        if ruling.stance == Stance::Ask && has_confirm(tool) && self.is_builtin(&tool.server) {
+        // Who is here has confirmed the call where that is needed.
+        if ruling.stance == Stance::Ask && self.hears_confirm(tool) {
             let mut arguments = params.object("arguments");
             arguments.set(CONFIRM, raw(&true));
             params.set("arguments", raw(&arguments));
@@ -565,10 +567,6 @@ fn is_task_only(tool: &Tool) -> bool {
     tool.definition.get().contains("\"taskSupport\"")
         && Fields::parse(Some(&tool.definition))
             .is_ok_and(|it| it.object("execution").text("taskSupport").as_deref() == Some("required"))
-}
-
-fn has_confirm(tool: &Tool) -> bool {
-    tool.parameters.iter().any(|parameter| parameter.name == CONFIRM)
 }
 
 /// Says what a failure tells of the server. What it answers, however wrong, is a sign of life.

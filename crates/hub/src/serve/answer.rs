@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use toolyard_core::hazard::JsonAmbiguity;
 
 use super::subscribe::Watching;
-use super::{Reception, View, era, offers, once, skills, subscribe, tasks, tools, transparent};
+use super::{Reception, View, apps, era, offers, once, skills, subscribe, tasks, tools, transparent};
 use crate::caller::{Answer, Caller, Era};
 use crate::extensions::{self, TASKS};
 use crate::jsonrpc::{ErrorObject, Fields, Id, raw};
@@ -53,7 +53,12 @@ async fn on_view(request: Request) -> Answer {
             let server = Arc::clone(server);
             transparent::answer(request, &server).await
         }
-        View::Surface { .. } => on_surface(request).await,
+        View::Surface { .. } => {
+            let caller = Arc::clone(&request.caller);
+            let is_result = matches!(request.method.as_str(), "tools/call" | "tasks/get" | "tasks/result");
+            let answer = on_surface(request).await;
+            if is_result { answer.map(|result| apps::leaving(&caller, result)) } else { answer }
+        }
     }
 }
 

@@ -4,16 +4,20 @@
 //! has an address of its own here. The hub has a page, too, for what `smart_route` and `call_tool` answer; it shows the
 //! page of the tool that ran inside of itself.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
-use toolyard_core::tool::{Tool, ToolId};
+use toolyard_core::tool::Tool;
 
 use super::answer::Request;
-use super::{offers, park};
+use super::tools::SEARCH_TOOLS;
+use super::{era, offers, park};
 use crate::caller::{Answer, Caller};
+use crate::config::OwnTool;
 use crate::extensions::{APPS, PAGE};
+use crate::hub::failed_call;
 use crate::jsonrpc::{Fields, raw};
 use crate::live::Snapshot;
 use crate::skills::encoded;
@@ -26,8 +30,25 @@ const OWN_PAGE: &str = "ui://toolyard/app.html";
 const HTML: &str = include_str!("app.html");
 /// Begins the address of a page that two servers claim; the server and the rest of its own address follow.
 const APART: &str = "ui://server.toolyard/";
+/// What addresses begin with that only the hub gives.
+const OWN_ADDRESSES: [&str; 2] = ["ui://toolyard/", APART];
 /// Where a result names the page of the tool that ran.
-pub(crate) const NOTE: &str = "toolyard/app";
+const NOTE: &str = "toolyard/app";
+/// Where a result says that it is what the hub itself answers.
+const OWN_ANSWER: &str = "toolyard/answer";
+/// Tools of a server that its page may call.
+const MOST_CALLED: usize = 256;
+
+/// Addresses that only the hub gives.
+pub(crate) fn is_reserved(address: &str) -> bool {
+    OWN_ADDRESSES.iter().any(|own| address.starts_with(own))
+}
+
+/// Returns the name under which something stands in a result until that leaves. No server knows it, so none can write it.
+fn inner(key: &str) -> String {
+    static SECRET: LazyLock<Arc<str>> = LazyLock::new(era::fresh_principal);
+    format!("{key} {}", *SECRET)
+}
 
 /// Names the hub's own page in the definition of a tool of the hub, unless that is turned off.
 pub(crate) fn with_own_page(request: &Request, definition: Box<RawValue>) -> Box<RawValue> {
@@ -50,24 +71,29 @@ fn shows_pages(caller: &Caller) -> bool {
 
 /// Whether a tool is listed for the apps of its server alone: by its host, which keeps it from the model.
 pub(crate) fn is_listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
-    let hub = &request.reception.hub;
-    !tool.is_for_models()
-        && tool.is_for_apps()
-        && shows_pages(&request.caller)
-        && request.view.shows(&tool.server)
-        && hub.permits_anyone(request.view.effect(), snapshot, tool)
+    !tool.is_for_models() && may_call(request, snapshot, tool)
 }
 
-/// Returns the tool that an app means: it knows those of its server by the names that they have there.
+/// Returns the tool that an app means: it knows those of its server by the names that they have there. What could be a
+/// tool of the hub, or of any server by its name here, is never meant so.
 pub(crate) fn meant<'s>(request: &Request, snapshot: &'s Snapshot, name: &str) -> Option<&'s Tool> {
-    if !shows_pages(&request.caller) || snapshot.catalog.get(name).is_some() {
+    let is_taken = name.contains("__") || OwnTool::named(name).is_some() || SEARCH_TOOLS.contains(&name);
+    if is_taken || !shows_pages(&request.caller) {
         return None;
     }
-    let has_page =
-        |tool: &&Tool| snapshot.catalog.of_server(&tool.server).iter().any(|it| it.app_address().is_some());
-    let is_meant = |tool: &&Tool| tool.name == name && tool.is_for_apps() && request.view.shows(&tool.server);
-    let mut named = snapshot.catalog.tools().iter().filter(is_meant).filter(has_page);
+    let is_meant = |tool: &&Tool| tool.name == name && may_call(request, snapshot, tool);
+    let mut named = snapshot.catalog.tools().iter().filter(is_meant);
     named.next().filter(|_| named.next().is_none())
+}
+
+/// Whether the page of its server may call a tool.
+pub(crate) fn may_call(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
+    let has_page = || snapshot.catalog.of_server(&tool.server).iter().any(|it| it.app_address().is_some());
+    tool.is_for_apps()
+        && shows_pages(&request.caller)
+        && request.view.shows(&tool.server)
+        && request.reception.hub.permits_anyone(request.view.effect(), snapshot, tool)
+        && has_page()
 }
 
 /// Gives a definition the address that its page has here.
@@ -128,27 +154,72 @@ fn renamed(result: &RawValue, own: &str, address: &str) -> Box<RawValue> {
     raw(&fields)
 }
 
-/// Says in a result which page shows it, for the hub's own page to open it.
-pub(crate) fn note(caller: &Caller, tool: &Tool, arguments: &RawValue) -> Option<Value> {
+/// Returns what a result says of the page that shows it, for the hub's own page to open it.
+pub(crate) fn note(
+    caller: &Caller,
+    snapshot: &Snapshot,
+    tool: &Tool,
+    arguments: &RawValue,
+) -> Option<Box<RawValue>> {
     let address = tool.app_address().filter(|_| shows_pages(caller))?;
-    Some(json!({
+    let own = snapshot.catalog.of_server(&tool.server).iter().filter(|tool| tool.is_for_apps());
+    let callable: BTreeMap<&str, &str> =
+        own.take(MOST_CALLED).map(|tool| (tool.name.as_str(), tool.id.as_str())).collect();
+    Some(raw(&json!({
         "resourceUri": apart(tool, address),
-        "server": &*ToolId::server_prefix(&tool.server),
+        "server": &*tool.server,
         "tool": tool.id.as_str(),
         "arguments": arguments,
-    }))
+        "tools": callable,
+    })))
 }
 
-/// Puts the note into a result, in the place of any that a server wrote there itself.
-pub(crate) fn noted(result: Box<RawValue>, note: Option<Value>) -> Box<RawValue> {
-    if note.is_none() && !result.get().contains(NOTE) {
+/// Puts what [`note`] returned into what a result says of itself.
+pub(crate) fn put_note(meta: &mut Fields, note: Box<RawValue>) {
+    meta.set(&inner(NOTE), note);
+}
+
+/// The same for a whole result.
+pub(crate) fn noted(result: Box<RawValue>, note: Option<Box<RawValue>>) -> Box<RawValue> {
+    let Some(note) = note else { return result };
+    with_meta(result, |meta| put_note(meta, note))
+}
+
+/// Says in a result that it is what the hub itself answers.
+pub(crate) fn own_answer(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
+    if !shows_pages(caller) {
         return result;
     }
-    let mut fields = Fields::parse(Some(&result)).unwrap_or_default();
+    with_meta(result, |meta| meta.set(&inner(OWN_ANSWER), raw(&true)))
+}
+
+fn with_meta(result: Box<RawValue>, change: impl FnOnce(&mut Fields)) -> Box<RawValue> {
+    let Ok(mut fields) = Fields::parse(Some(&result)) else { return result };
     let mut meta = fields.object("_meta");
-    match note {
-        Some(note) => meta.set(NOTE, raw(&note)),
-        None => drop(meta.remove(NOTE)),
+    change(&mut meta);
+    fields.set("_meta", raw(&meta));
+    raw(&fields)
+}
+
+/// Gives a result that leaves for a client with pages what the hub says in it, and nothing that a server says in its place.
+pub(crate) fn leaving(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
+    if !shows_pages(caller) {
+        return result;
+    }
+    // What we cannot read the page may read.
+    let Ok(mut fields) = Fields::parse(Some(&result)) else {
+        return failed_call("the server's answer cannot be read");
+    };
+    if fields.get("_meta").is_none() {
+        return result;
+    }
+    let mut meta = fields.object("_meta");
+    let own = [NOTE, OWN_ANSWER].map(|key| (key, meta.remove(&inner(key))));
+    for (key, value) in own {
+        match value {
+            Some(value) => meta.set(key, value),
+            None => drop(meta.remove(key)),
+        }
     }
     match meta.is_empty() {
         true => drop(fields.remove("_meta")),

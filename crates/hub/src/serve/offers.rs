@@ -39,7 +39,12 @@ pub(crate) async fn resources(request: &Request) -> Box<RawValue> {
     let of_server = |(server, listing): (&Arc<str>, &Arc<Listing>)| {
         let skills = snapshot.skills.get(server).map_or(&[][..], Vec::as_slice);
         let is_plain = |item: &RawValue| {
-            skills.is_empty() || text_of(item, "uri").is_none_or(|uri| !skills::is_of_skill(skills, &uri))
+            text_of(item, "uri").is_none_or(|uri| {
+                // Who knows skills by their addresses would take these for such that were approved.
+                !uri.starts_with(skills::SCHEME)
+                    && !apps::is_reserved(&uri)
+                    && !skills::is_of_skill(skills, &uri)
+            })
         };
         listing.resources.iter().filter(|item| is_plain(item)).cloned().collect::<Vec<_>>()
     };
@@ -66,6 +71,9 @@ pub(crate) async fn read(request: Request) -> Answer {
     };
     if let Some(file) = skills::wanted(&request, &uri).await? {
         return skills::read(request, file).await;
+    }
+    if uri.starts_with(skills::SCHEME) {
+        return Err(not_found(&uri));
     }
     let Some(server) = owner(&request, &uri) else { return Err(not_found(&uri)) };
     park::forwarded(request, &server, Repeat::Safe).await

@@ -539,8 +539,8 @@ impl RouteCall {
             reply.say(&hint);
         }
         self.fit(&mut reply, result);
-        if let Some(note) = apps::note(&self.caller, tool, &arguments) {
-            reply.page(&note);
+        if let Some(note) = apps::note(&self.caller, &self.snapshot, tool, &arguments) {
+            reply.page(note);
         }
         self.close(reply)
     }

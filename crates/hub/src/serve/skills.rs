@@ -25,6 +25,8 @@ use crate::skills::{Content, encoded, published};
 use crate::upstream::Repeat;
 use crate::upstream::skill::{MAIN, MOST_BYTES, SkillEntry, SkillFile, digest};
 
+/// What addresses of skills begin with.
+pub(super) const SCHEME: &str = "skill://";
 /// Where the skills of a person are, and those of servers.
 const OWN: &str = "skill://toolyard/";
 const GATHERED: &str = "skill://servers/";
@@ -271,18 +273,30 @@ pub(super) async fn read(mut request: Request, file: WantedFile) -> Answer {
             if let Some(kind) = kind(&file.uri) {
                 content["mimeType"] = kind.into();
             }
-            match String::from_utf8(bytes) {
-                Ok(text) => content["text"] = text.into(),
-                Err(binary) => content["blob"] = STANDARD.encode(binary.into_bytes()).into(),
-            }
+            put(&mut content, bytes);
             Ok(raw(&json!({ "contents": [content] })))
         }
         Source::There { server, uri, .. } => {
             let hub = Arc::clone(&request.reception.hub);
             request.params.set("uri", raw(&uri));
             let result = park::forwarded(request, &server, Repeat::Safe).await?;
-            if wants_input(&result) { Ok(result) } else { verified(&hub, &file, &result) }
+            if wants_input(&result) { Ok(without_contents(&result)) } else { verified(&hub, &file, &result) }
         }
+    }
+}
+
+/// A question is no content yet.
+pub(super) fn without_contents(question: &RawValue) -> Box<RawValue> {
+    let mut fields = Fields::parse(Some(question)).unwrap_or_default();
+    fields.remove("contents");
+    raw(&fields)
+}
+
+/// Writes what a file holds.
+fn put(content: &mut Value, bytes: Vec<u8>) {
+    match String::from_utf8(bytes) {
+        Ok(text) => content["text"] = text.into(),
+        Err(binary) => content["blob"] = STANDARD.encode(binary.into_bytes()).into(),
     }
 }
 
@@ -300,18 +314,24 @@ fn bytes_of(content: Content) -> Option<Vec<u8>> {
 /// what changed is seen and waits for a person.
 pub(super) fn verified(hub: &Hub, file: &WantedFile, result: &RawValue) -> Answer {
     let Source::There { server, skill, uri } = &file.content else { return Ok(result.to_owned()) };
-    let mut fields = Fields::parse(Some(result)).unwrap_or_default();
+    let fields = Fields::parse(Some(result)).unwrap_or_default();
     let contents: Vec<Fields> = fields.read("contents").unwrap_or_default();
     let mut meant = contents.into_iter().filter(|it| it.text("uri").as_deref() == Some(uri));
     let checked = match (meant.next(), meant.next()) {
-        (Some(content), None) => check(skill, uri, &content).map(|()| content),
+        (Some(content), None) => check(skill, uri, &content).map(|bytes| (content.text("mimeType"), bytes)),
         _ => Err("it sends something else for it"),
     };
     match checked {
-        Ok(mut content) => {
-            content.set("uri", raw(&file.uri));
-            fields.set("contents", raw(&[content]));
-            Ok(raw(&fields))
+        // It is written anew: what else a server sends beside the bytes that were checked, somebody may read instead.
+        Ok((kind, bytes)) => {
+            let mut content = json!({ "uri": file.uri });
+            if let Some(kind) =
+                kind.filter(|it| it.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '))
+            {
+                content["mimeType"] = kind.into();
+            }
+            put(&mut content, bytes);
+            Ok(raw(&json!({ "contents": [content] })))
         }
         Err(why) => {
             if let Some(link) = hub.upstream(server).and_then(|it| it.running()) {
@@ -325,23 +345,27 @@ pub(super) fn verified(hub: &Hub, file: &WantedFile, result: &RawValue) -> Answe
     }
 }
 
-fn check(skill: &SkillEntry, uri: &str, content: &Fields) -> Result<(), &'static str> {
-    let bytes = match (content.text("text"), content.text("blob")) {
-        (Some(text), None) => text.into_bytes(),
-        (None, Some(blob)) => STANDARD.decode(blob).map_err(|_| "its content cannot be read")?,
-        _ => return Err("its content is neither text nor bytes"),
+/// Returns the content of a file as it was approved.
+fn check(skill: &SkillEntry, uri: &str, content: &Fields) -> Result<Vec<u8>, &'static str> {
+    let unreadable = "its content cannot be read";
+    let bytes = match (content.get("text"), content.get("blob")) {
+        (Some(_), None) => content.text("text").ok_or(unreadable)?.into_bytes(),
+        (None, Some(_)) => {
+            STANDARD.decode(content.text("blob").ok_or(unreadable)?).map_err(|_| unreadable)?
+        }
+        (Some(_), Some(_)) | (None, None) => return Err("its content is neither text nor bytes"),
     };
     let known = skill.files.iter().find(|file| file.uri == *uri).ok_or("it is no file of the skill")?;
     if bytes.len() as u64 != known.size || digest(&bytes) != known.digest {
         return Err("its content is not what was approved");
     }
     if *uri == skill.uri {
-        let text = String::from_utf8(bytes).map_err(|_| "its main file is no text")?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| "its main file is no text")?;
         let listed: Value = serde_json::from_str(skill.frontmatter.get()).unwrap_or_default();
-        let is_same = front_matter(&text).is_some_and(|own| is_alike(&own, &listed));
-        return if is_same { Ok(()) } else { Err("its front matter is not what its server lists") };
+        let is_same = front_matter(text).is_some_and(|own| is_alike(&own, &listed));
+        return if is_same { Ok(bytes) } else { Err("its front matter is not what its server lists") };
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// Whether two values say the same, however their numbers are written.

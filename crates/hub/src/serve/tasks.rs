@@ -14,7 +14,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer::Request;
-use super::{View, park};
+use super::{View, apps, park};
 use crate::caller::{Answer, Caller, Era};
 use crate::extensions::TASKS;
 use crate::hub::{Hub, forward};
@@ -186,6 +186,9 @@ pub(crate) async fn answer(mut request: Request) -> Answer {
 pub(super) async fn shown(request: &Request, server: &str, name: &str, mut state: Fields) -> Fields {
     if matches!(request.view, View::Transparent { .. }) {
         return state;
+    }
+    if let Some(result) = state.remove("result") {
+        state.set("result", apps::leaving(&request.caller, result));
     }
     if state.get("taskId").is_some() {
         state.set("taskId", raw(&name));

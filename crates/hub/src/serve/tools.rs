@@ -17,7 +17,7 @@ use super::{View, apart, apps, learning, park, renamed, route, toolset, unfolded
 use crate::audit::Fate;
 use crate::caller::{Answer, Era};
 use crate::config::Surface;
-use crate::hub::{failed_call, listed_consolidated};
+use crate::hub::{CONFIRMATION, failed_call, listed_consolidated};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
 use crate::routing::{Findings, Provisional};
@@ -31,10 +31,6 @@ const MOST_FOUND: usize = 50;
 const LINE_CHARS: usize = 110;
 /// Characters of a name that nobody has, in what is said about it.
 const SHOWN_CHARS: usize = 100;
-
-/// How a call is confirmed, as a schema.
-pub(crate) const CONFIRMATION: &str =
-    r#"{"type":"boolean","description":"Must be true: this removes something or cannot be undone"}"#;
 
 /// How long after a new configuration a list still waits for servers that were never reached.
 const FIRST_LIST: Duration = Duration::from_millis(800);
@@ -213,8 +209,8 @@ pub(crate) async fn call(mut request: Request) -> Answer {
         Err(answer) => return answer,
     };
     let name = match apps::meant(&request, &request.reception.hub.snapshot(), &name) {
-        Some(tool) => tool.id.as_str().to_owned(),
-        None => name,
+        Some(tool) if deprecated.is_none() => tool.id.as_str().to_owned(),
+        Some(_) | None => name,
     };
     let answer = match request.view.surface(&request.reception.hub, &request.caller) {
         Surface::Toolset => toolset::call(request, &name).await,
@@ -238,7 +234,10 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
     }
     let arguments = request.params.object("arguments");
     match name {
-        route::NAME => route::call(request).await,
+        route::NAME => {
+            let caller = Arc::clone(&request.caller);
+            Ok(apps::own_answer(&caller, route::call(request).await?))
+        }
         "find_tools" => {
             let provisional = Provisional::default();
             let found = found(&request, (&snapshot, &provisional), &arguments).await;
@@ -270,7 +269,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             let note = snapshot
                 .catalog
                 .get(&target)
-                .and_then(|tool| apps::note(&caller, tool, &request.params.get("arguments")?.to_owned()));
+                .and_then(|tool| apps::note(&caller, &snapshot, tool, request.params.get("arguments")?));
             let answer = call_by_name(request, &snapshot, &target).await;
             let result = answer.or_else(|error| match error.code {
                 // A model reads results; an error of the protocol may never reach it.

@@ -95,8 +95,9 @@ async fn read(request: Request, server: &Arc<str>) -> Answer {
     let file = skills::wanted(&request, &uri).await?;
     let result = passed_apart(request, server).await?;
     match file {
-        Some(file) if !wants_input(&result) => skills::verified(&hub, &file, &result),
-        Some(_) | None => Ok(result),
+        Some(_) if wants_input(&result) => Ok(skills::without_contents(&result)),
+        Some(file) => skills::verified(&hub, &file, &result),
+        None => Ok(result),
     }
 }
 

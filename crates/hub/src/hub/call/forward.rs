@@ -138,7 +138,10 @@ pub(super) async fn finished(
     let mut unfinished = Unfinished { link: upstream.running(), task: &task };
     match tokio::time::timeout(limit, follow(upstream, &task, &caller)).await {
         Ok(outcome) => {
-            unfinished.link = None;
+            // One that is over needs no goodbye; of any other its server does not know that nobody waits.
+            if outcome.is_ok() {
+                unfinished.link = None;
+            }
             outcome
         }
         Err(_) => Err(Failure::Late {

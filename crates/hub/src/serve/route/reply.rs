@@ -104,16 +104,15 @@ impl Reply {
             structured.set(key, value.to_owned());
         }
         self.structured = structured;
-        let mut meta = fields.object("_meta");
-        meta.remove(apps::NOTE);
+        let meta = fields.object("_meta");
         self.meta = (!meta.is_empty()).then(|| raw(&meta));
         self.blocks = blocks;
     }
 
     /// Names the page of the tool that ran.
-    pub(super) fn page(&mut self, note: &Value) {
+    pub(super) fn page(&mut self, note: Box<RawValue>) {
         let mut meta = Fields::parse(self.meta.as_deref()).unwrap_or_default();
-        meta.set(apps::NOTE, raw(note));
+        apps::put_note(&mut meta, note);
         self.meta = Some(raw(&meta));
     }
 

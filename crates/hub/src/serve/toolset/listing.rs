@@ -13,7 +13,7 @@ use super::super::route::{self, Length};
 use super::super::{apps, tools};
 use crate::caller::Era;
 use crate::config::OwnTool;
-use crate::hub::{Supply, listed_consolidated};
+use crate::hub::{CONFIRMATION, Supply, listed_consolidated};
 use crate::jsonrpc::raw;
 use crate::live::Snapshot;
 
@@ -116,6 +116,6 @@ fn described(
     }
     let hub = &request.reception.hub;
     let asks = hub.asks_before(snapshot, tool) && !tools::has_own_confirmation(request, tool);
-    let confirm = asks.then_some((hub.confirmation(tool), tools::CONFIRMATION));
+    let confirm = asks.then_some((hub.confirmation(tool), CONFIRMATION));
     apps::readdressed(snapshot, tool, tool.listed_briefly(&gist(tool), parameters, confirm))
 }
