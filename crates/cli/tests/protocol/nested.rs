@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::shelf::route;
+use crate::scripted;
+use crate::shelf::{route, whole};
 use crate::yard::{SESSION, Yard, good, listed};
 
 /// Gives a hub as an entry of another one's configuration.
@@ -15,7 +16,19 @@ fn hub(yard: &Yard) -> Value {
 
 #[tokio::test]
 async fn r21_requests_reach_the_tools_of_a_hub_behind_the_hub() {
-    let team = Yard::of(json!({"notes": {"builtin": "notes", "folder": "notes"}, "good": good(&[])}));
+    let folder = tempfile::tempdir().unwrap();
+    let wipe = json!({
+        "name": "wipe", "description": "Deletes a folder", "annotations": {"destructiveHint": true},
+        "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+    });
+    let listed_there = format!(r#""result":{}"#, json!({"tools": [wipe]}));
+    let wiped = r#""result":{"content":[{"type":"text","text":"wiped"}]}"#;
+    let store = scripted::over_stdio(
+        folder.path(),
+        &[("initialize", scripted::GREETING), ("tools/list", &listed_there), ("tools/call", wiped)],
+    );
+    let notes = json!({"builtin": "notes", "folder": "notes"});
+    let team = Yard::of(json!({"notes": notes, "good": good(&[]), "store": store}));
     let team = team.learnt().await;
     let yard = Yard::of(json!({"team": hub(&team)})).learnt().await;
     let all = yard.session(json!({})).await;
@@ -27,15 +40,12 @@ async fn r21_requests_reach_the_tools_of_a_hub_behind_the_hub() {
     let is_drafted = found["draft"]["tool"] == "team__notes__search_notes";
     assert!(is_drafted || found["executedTools"] == json!(["team__notes__search_notes"]), "{found}");
     // What is confirmed here is confirmed there.
-    let path = json!({"path": "a.md", "content": "# A"});
-    all.call("team__notes__create_note", path).await.unwrap();
-    let delete = |context: Value| json!({"task": "team__notes__delete_note", "values": {"path": "a.md"}, "context": context});
-    let asked = route(&client, delete(json!({}))).await;
+    let wipe =
+        |context: Value| json!({"task": "team__store__wipe", "values": {"path": "/x"}, "context": context});
+    let asked = route(&client, wipe(json!({}))).await;
     let confirm = asked["confirm"].as_str().unwrap_or_else(|| panic!("it is asked about: {asked}"));
-    let done = route(&client, delete(json!({"confirm": confirm}))).await;
-    assert_eq!(done["executedTools"], json!(["team__notes__delete_note"]), "{done}");
-    assert!(done["error"].is_null(), "{done}");
-    assert!(!team.path().join("notes/a.md").exists());
+    let done = whole(&client, wipe(json!({"confirm": confirm}))).await;
+    assert!(done["isError"] != true && done.to_string().contains("wiped"), "{done}");
 }
 
 #[tokio::test]
