@@ -333,6 +333,7 @@ export function openSheet({ title, testid, onClose }) {
   const titleId = freshId("sheet");
   const body = h("div.sheet-body", {});
   let isOurs = false;
+  const opened = location.hash;
   const dialog = h(
     "dialog.sheet",
     { "aria-labelledby": titleId, data: { testid } },
@@ -358,7 +359,8 @@ export function openSheet({ title, testid, onClose }) {
   });
   dialog.addEventListener("close", () => {
     dialog.remove();
-    if (!isOurs) onClose?.();
+    // The browser tells of it later; whoever went elsewhere meanwhile stays there.
+    if (!isOurs && location.hash === opened) onClose?.();
   });
   document.body.append(dialog);
   dialog.showModal();
