@@ -18,7 +18,7 @@ use toolyard_encoder::RequestReading;
 
 use crate::arguments::{
     Advice, Argument, Consultation, Filling, Missing, Named, Nearness, Now, Remark, Settled, Source, Sources,
-    field_names, fill, spoken, value_names,
+    equivalent, field_names, fill, spoken, value_names,
 };
 use crate::catalog::Catalog;
 use crate::index::Index;
@@ -445,12 +445,12 @@ impl<'a> Decide<'a> {
         Ok(if is_whole && is_sure { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })
     }
 
-    /// Whether each argument that a value became has the name that the caller gave it.
+    /// Whether each argument that a value became has the name and the value that the caller gave.
     fn is_under_own_names(&self, found: &[Argument]) -> bool {
         let Some(values) = self.goal.values.filter(|values| !values.is_empty()) else { return false };
         found.iter().all(|it| match it.source {
             Source::Given | Source::Default => true,
-            Source::Named => values.contains_key(&it.name),
+            Source::Named => values.get(&it.name).is_some_and(|given| equivalent(given, &it.value)),
             Source::Text | Source::Implied | Source::Earlier | Source::Model => false,
         })
     }

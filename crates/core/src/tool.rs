@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-pub use app::AppLink;
+pub use app::{AppLink, is_reserved_page};
 pub use clean::clean;
 pub(crate) use effect::names_destruction;
 pub use effect::{Effect, Hints};

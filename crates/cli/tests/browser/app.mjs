@@ -11,16 +11,13 @@
 // $TOOLYARD_CHROMIUM.
 
 import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import * as canned from "./app/canned.mjs";
+import { launch, SERVERS } from "./launch.mjs";
 import { connect, serve } from "./app/serve.mjs";
 
 const [address, folder] = process.argv.slice(2);
-const SERVERS = process.env.TOOLYARD_SERVERS ?? resolve(import.meta.dirname, "../../../../.servers");
-const CHROMIUM = process.env.TOOLYARD_CHROMIUM ?? "/usr/bin/chromium";
 const APP = resolve(import.meta.dirname, "../../../hub/src/serve/app.html");
-const { chromium } = createRequire(join(SERVERS, "npm/package.json"))("playwright-core");
 
 const PATIENCE_MS = 30_000;
 const SIZES = { desktop: { width: 760, height: 700 }, phone: { width: 390, height: 844 } };
@@ -682,14 +679,7 @@ if (!address) {
 }
 if (folder) mkdirSync(folder, { recursive: true });
 const host = await serve(SERVERS, resolve(import.meta.dirname, "app"));
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"].concat([
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ]),
-});
+const browser = await launch();
 try {
   await tryCanned(browser, host);
   if (address !== "-") await tryHub(browser, host);

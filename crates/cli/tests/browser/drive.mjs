@@ -9,14 +9,11 @@
 // It takes playwright-core from `.servers` (or $TOOLYARD_SERVERS) and the browser from $TOOLYARD_CHROMIUM.
 
 import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import { launch } from "./launch.mjs";
 import { tasks } from "./tasks.mjs";
 
 const [address, folder] = process.argv.slice(2);
-const SERVERS = process.env.TOOLYARD_SERVERS ?? resolve(import.meta.dirname, "../../../../.servers");
-const CHROMIUM = process.env.TOOLYARD_CHROMIUM ?? "/usr/bin/chromium";
-const { chromium } = createRequire(join(SERVERS, "npm/package.json"))("playwright-core");
 
 // Nothing takes this long when all is well, also on a slow machine.
 const PATIENCE_MS = 30_000;
@@ -276,14 +273,7 @@ if (!address) {
   console.error("usage: node drive.mjs ADDRESS [FOLDER]");
   process.exit(2);
 }
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"].concat([
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ]),
-});
+const browser = await launch();
 try {
   await drive(browser);
 } catch (error) {

@@ -8,7 +8,7 @@ use super::json::{Members, items, text};
 
 /// The scheme of pages that a host shows.
 const SCHEME: &str = "ui://";
-/// Pages of the hub, and those that it gives addresses.
+/// What the addresses begin with that only the hub hands out: of its own page, and of servers' pages.
 const RESERVED: [&str; 2] = ["ui://toolyard/", "ui://server.toolyard/"];
 /// A longer address is none.
 const MOST_BYTES: usize = 2_048;
@@ -52,7 +52,13 @@ fn is_address(address: &str) -> bool {
         && address.strip_prefix(SCHEME).is_some_and(|rest| !rest.is_empty())
         && !address.contains(|c: char| c.is_control() || c.is_whitespace())
         && clean(address) == address
-        && !RESERVED.iter().any(|own| address.to_ascii_lowercase().starts_with(own))
+        && !is_reserved_page(address)
+}
+
+/// Whether only the hub may hand out an address.
+pub fn is_reserved_page(address: &str) -> bool {
+    let address = address.to_ascii_lowercase();
+    RESERVED.iter().any(|own| address.starts_with(own))
 }
 
 impl Tool {

@@ -178,11 +178,11 @@ impl Hub {
 
     /// Whether models may see a tool that does no more than `effect`, as far as is known before its arguments are.
     pub(crate) fn permits_up_to(&self, effect: Effect, snapshot: &Snapshot, tool: &Tool) -> bool {
-        tool.is_for_models() && self.permits_anyone(effect, snapshot, tool)
+        tool.is_for_models() && self.permits_client(effect, snapshot, tool)
     }
 
-    /// Whether clients may, including those that list some tools for apps alone.
-    pub(crate) fn permits_anyone(&self, effect: Effect, snapshot: &Snapshot, tool: &Tool) -> bool {
+    /// Whether a client may list it, for a model or for apps.
+    pub(crate) fn permits_client(&self, effect: Effect, snapshot: &Snapshot, tool: &Tool) -> bool {
         (effect == Effect::Destroy || self.known_effect(snapshot, tool) <= effect)
             && self.permits(snapshot, tool)
     }

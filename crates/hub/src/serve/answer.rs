@@ -57,7 +57,7 @@ async fn on_view(request: Request) -> Answer {
             let caller = Arc::clone(&request.caller);
             let is_result = matches!(request.method.as_str(), "tools/call" | "tasks/get" | "tasks/result");
             let answer = on_surface(request).await;
-            if is_result { answer.map(|result| apps::leaving(&caller, result)) } else { answer }
+            if is_result { answer.map(|result| apps::publish_marks(&caller, result)) } else { answer }
         }
     }
 }

@@ -29,23 +29,16 @@ const SCHEME: &str = "ui://";
 const OWN_PAGE: &str = "ui://toolyard/app.html";
 const HTML: &str = include_str!("app.html");
 /// Begins the address of a page that two servers claim; the server and the rest of its own address follow.
-const APART: &str = "ui://server.toolyard/";
-/// What addresses begin with that only the hub gives.
-const OWN_ADDRESSES: [&str; 2] = ["ui://toolyard/", APART];
+const SERVER_PAGES: &str = "ui://server.toolyard/";
 /// Where a result names the page of the tool that ran.
-const NOTE: &str = "toolyard/app";
+const APP_KEY: &str = "toolyard/app";
 /// Where a result says that it is what the hub itself answers.
-const OWN_ANSWER: &str = "toolyard/answer";
+const ANSWER_KEY: &str = "toolyard/answer";
 /// Tools of a server that its page may call.
 const MOST_CALLED: usize = 256;
 
-/// Addresses that only the hub gives.
-pub(crate) fn is_reserved(address: &str) -> bool {
-    OWN_ADDRESSES.iter().any(|own| address.starts_with(own))
-}
-
-/// Returns the name under which something stands in a result until that leaves. No server knows it, so none can write it.
-fn inner(key: &str) -> String {
+/// Returns the key that stands for `key` while a result is inside the hub. It is secret, so no server can write it.
+fn private_key(key: &str) -> String {
     static SECRET: LazyLock<Arc<str>> = LazyLock::new(era::fresh_principal);
     format!("{key} {}", *SECRET)
 }
@@ -70,41 +63,41 @@ fn shows_pages(caller: &Caller) -> bool {
 }
 
 /// Whether a tool is listed for the apps of its server alone: by its host, which keeps it from the model.
-pub(crate) fn is_listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
-    !tool.is_for_models() && may_call(request, snapshot, tool)
+pub(crate) fn is_listed_for_apps(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
+    !tool.is_for_models() && app_may_call(request, snapshot, tool)
 }
 
-/// Returns the tool that an app means: it knows those of its server by the names that they have there. What could be a
-/// tool of the hub, or of any server by its name here, is never meant so.
-pub(crate) fn meant<'s>(request: &Request, snapshot: &'s Snapshot, name: &str) -> Option<&'s Tool> {
+/// Returns the tool that an app calls by the name that it has at its server. A name that could be one of the hub, or that
+/// looks like `server__tool`, never counts as such a call.
+pub(crate) fn called_by_app<'s>(request: &Request, snapshot: &'s Snapshot, name: &str) -> Option<&'s Tool> {
     let is_taken = name.contains("__") || OwnTool::named(name).is_some() || SEARCH_TOOLS.contains(&name);
     if is_taken || !shows_pages(&request.caller) {
         return None;
     }
-    let is_meant = |tool: &&Tool| tool.name == name && may_call(request, snapshot, tool);
+    let is_meant = |tool: &&Tool| tool.name == name && app_may_call(request, snapshot, tool);
     let mut named = snapshot.catalog.tools().iter().filter(is_meant);
     named.next().filter(|_| named.next().is_none())
 }
 
 /// Whether the page of its server may call a tool.
-pub(crate) fn may_call(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
+pub(crate) fn app_may_call(request: &Request, snapshot: &Snapshot, tool: &Tool) -> bool {
     let has_page = || snapshot.catalog.of_server(&tool.server).iter().any(|it| it.app_address().is_some());
     tool.is_for_apps()
         && shows_pages(&request.caller)
         && request.view.shows(&tool.server)
-        && request.reception.hub.permits_anyone(request.view.effect(), snapshot, tool)
+        && request.reception.hub.permits_client(request.view.effect(), snapshot, tool)
         && has_page()
 }
 
 /// Gives a definition the address that its page has here.
-pub(crate) fn readdressed(snapshot: &Snapshot, tool: &Tool, definition: String) -> String {
+pub(crate) fn with_page_address(snapshot: &Snapshot, tool: &Tool, definition: String) -> String {
     let Some(address) = tool.app_address().filter(|it| snapshot.contested_pages().contains(*it)) else {
         return definition;
     };
     let Ok(mut fields) = serde_json::from_str::<Fields>(&definition) else { return definition };
     let mut meta = fields.object("_meta");
     let mut ui = meta.object("ui");
-    let apart = raw(&apart(tool, address));
+    let apart = raw(&unique_address(tool, address));
     if meta.get(OLD_KEY).is_some() {
         meta.set(OLD_KEY, apart.clone());
     }
@@ -118,18 +111,18 @@ pub(crate) fn readdressed(snapshot: &Snapshot, tool: &Tool, definition: String) 
 const OLD_KEY: &str = "ui/resourceUri";
 
 /// Returns an address that no other server can claim.
-fn apart(tool: &Tool, address: &str) -> String {
+fn unique_address(tool: &Tool, address: &str) -> String {
     let rest = address.strip_prefix(SCHEME).unwrap_or(address);
-    format!("{APART}{}/{rest}", encoded(&tool.server))
+    format!("{SERVER_PAGES}{}/{rest}", encoded(&tool.server))
 }
 
-/// Reads a page at an address of the hub's own; `None` where it is none.
+/// Reads a page at an address that the hub hands out; any other request is given back.
 pub(crate) async fn read(mut request: Request, address: &str) -> Result<Answer, Request> {
     if address == OWN_PAGE && request.reception.hub.config().serve.app {
         let page = json!({ "uri": OWN_PAGE, "mimeType": PAGE, "text": HTML, "_meta": { "ui": {} } });
         return Ok(Ok(raw(&json!({ "contents": [page] }))));
     }
-    let Some((name, rest)) = address.strip_prefix(APART).and_then(|it| it.split_once('/')) else {
+    let Some((name, rest)) = address.strip_prefix(SERVER_PAGES).and_then(|it| it.split_once('/')) else {
         return Err(request);
     };
     let snapshot = request.reception.hub.snapshot();
@@ -140,11 +133,11 @@ pub(crate) async fn read(mut request: Request, address: &str) -> Result<Answer, 
     let own = format!("{SCHEME}{rest}");
     request.params.set("uri", raw(&own));
     let answer = park::forwarded(request, &server, Repeat::Safe).await;
-    Ok(answer.map(|result| renamed(&result, &own, address)))
+    Ok(answer.map(|result| under_address(&result, &own, address)))
 }
 
 /// Returns what was read under the address that was asked for.
-fn renamed(result: &RawValue, own: &str, address: &str) -> Box<RawValue> {
+fn under_address(result: &RawValue, own: &str, address: &str) -> Box<RawValue> {
     let mut fields = Fields::parse(Some(result)).unwrap_or_default();
     let Some(mut contents) = fields.read::<Vec<Fields>>("contents") else { return result.to_owned() };
     for content in contents.iter_mut().filter(|content| content.text("uri").as_deref() == Some(own)) {
@@ -155,7 +148,7 @@ fn renamed(result: &RawValue, own: &str, address: &str) -> Box<RawValue> {
 }
 
 /// Returns what a result says of the page that shows it, for the hub's own page to open it.
-pub(crate) fn note(
+pub(crate) fn app_of(
     caller: &Caller,
     snapshot: &Snapshot,
     tool: &Tool,
@@ -166,7 +159,7 @@ pub(crate) fn note(
     let callable: BTreeMap<&str, &str> =
         own.take(MOST_CALLED).map(|tool| (tool.name.as_str(), tool.id.as_str())).collect();
     Some(raw(&json!({
-        "resourceUri": apart(tool, address),
+        "resourceUri": unique_address(tool, address),
         "server": &*tool.server,
         "tool": tool.id.as_str(),
         "arguments": arguments,
@@ -174,23 +167,23 @@ pub(crate) fn note(
     })))
 }
 
-/// Puts what [`note`] returned into what a result says of itself.
-pub(crate) fn put_note(meta: &mut Fields, note: Box<RawValue>) {
-    meta.set(&inner(NOTE), note);
+/// Puts what [`app_of`] returned into what a result says of itself.
+pub(crate) fn put_app(meta: &mut Fields, note: Box<RawValue>) {
+    meta.set(&private_key(APP_KEY), note);
 }
 
 /// The same for a whole result.
-pub(crate) fn noted(result: Box<RawValue>, note: Option<Box<RawValue>>) -> Box<RawValue> {
+pub(crate) fn with_app(result: Box<RawValue>, note: Option<Box<RawValue>>) -> Box<RawValue> {
     let Some(note) = note else { return result };
-    with_meta(result, |meta| put_note(meta, note))
+    with_meta(result, |meta| put_app(meta, note))
 }
 
 /// Says in a result that it is what the hub itself answers.
-pub(crate) fn own_answer(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
+pub(crate) fn mark_answer(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
     if !shows_pages(caller) {
         return result;
     }
-    with_meta(result, |meta| meta.set(&inner(OWN_ANSWER), raw(&true)))
+    with_meta(result, |meta| meta.set(&private_key(ANSWER_KEY), raw(&true)))
 }
 
 fn with_meta(result: Box<RawValue>, change: impl FnOnce(&mut Fields)) -> Box<RawValue> {
@@ -201,12 +194,12 @@ fn with_meta(result: Box<RawValue>, change: impl FnOnce(&mut Fields)) -> Box<Raw
     raw(&fields)
 }
 
-/// Gives a result that leaves for a client with pages what the hub says in it, and nothing that a server says in its place.
-pub(crate) fn leaving(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
+/// Publishes the marks that the hub put into a result for a client with pages, and removes any that a server forged.
+pub(crate) fn publish_marks(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
     if !shows_pages(caller) {
         return result;
     }
-    // What we cannot read the page may read.
+    // The page may be able to read what we cannot.
     let Ok(mut fields) = Fields::parse(Some(&result)) else {
         return failed_call("the server's answer cannot be read");
     };
@@ -214,7 +207,7 @@ pub(crate) fn leaving(caller: &Caller, result: Box<RawValue>) -> Box<RawValue> {
         return result;
     }
     let mut meta = fields.object("_meta");
-    let own = [NOTE, OWN_ANSWER].map(|key| (key, meta.remove(&inner(key))));
+    let own = [APP_KEY, ANSWER_KEY].map(|key| (key, meta.remove(&private_key(key))));
     for (key, value) in own {
         match value {
             Some(value) => meta.set(key, value),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolyard_core::tool::ToolId;
+use toolyard_core::tool::{ToolId, is_reserved_page};
 
 use super::answer::Request;
 use super::era::RESOURCE_NOT_FOUND;
@@ -42,7 +42,7 @@ pub(crate) async fn resources(request: &Request) -> Box<RawValue> {
             text_of(item, "uri").is_none_or(|uri| {
                 // Who knows skills by their addresses would take these for such that were approved.
                 !uri.starts_with(skills::SCHEME)
-                    && !apps::is_reserved(&uri)
+                    && !is_reserved_page(&uri)
                     && !skills::is_of_skill(skills, &uri)
             })
         };

@@ -55,8 +55,9 @@ const MOST_SERVERS: usize = 12;
 /// Answers a call of `smart_route`.
 pub(crate) async fn call(request: Request) -> Answer {
     let (reception, view) = (Arc::clone(&request.reception), request.view.clone());
+    let asker = Arc::clone(&request.caller);
     // Questions of the hub have no server in front of them.
-    park::exchange(request, "", move |params, caller| async move {
+    let answer = park::exchange(request, "", move |params, caller| async move {
         let hub = &reception.hub;
         hub.first_heard(FIRST_CALL.saturating_sub(hub.configured_for()), |it| view.shows(&it.name)).await;
         let snapshot = hub.snapshot();
@@ -90,8 +91,8 @@ pub(crate) async fn call(request: Request) -> Answer {
         let answer = call.answer().await;
         hub.end_span(span, is_error(&answer).then(|| "the request failed".to_owned()));
         Ok(learning::noted(&hub, &learning, answer))
-    })
-    .await
+    });
+    Ok(apps::mark_answer(&asker, answer.await?))
 }
 
 /// Returns the conversation that a request belongs to: its session, or the handle that it shows.
@@ -539,7 +540,7 @@ impl RouteCall {
             reply.say(&hint);
         }
         self.fit(&mut reply, result);
-        if let Some(note) = apps::note(&self.caller, &self.snapshot, tool, &arguments) {
+        if let Some(note) = apps::app_of(&self.caller, &self.snapshot, tool, &arguments) {
             reply.page(note);
         }
         self.close(reply)

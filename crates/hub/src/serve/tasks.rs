@@ -188,7 +188,7 @@ pub(super) async fn shown(request: &Request, server: &str, name: &str, mut state
         return state;
     }
     if let Some(result) = state.remove("result") {
-        state.set("result", apps::leaving(&request.caller, result));
+        state.set("result", apps::publish_marks(&request.caller, result));
     }
     if state.get("taskId").is_some() {
         state.set("taskId", raw(&name));

@@ -48,7 +48,8 @@ pub(crate) async fn list(request: &Request) -> Box<RawValue> {
             let snapshot = hub.snapshot();
             let asked = apart::asked(request);
             let seen = snapshot.catalog.tools().iter().filter(|tool| {
-                let is_shown = is_seen(request, &snapshot, tool) || apps::is_listed(request, &snapshot, tool);
+                let is_shown =
+                    is_seen(request, &snapshot, tool) || apps::is_listed_for_apps(request, &snapshot, tool);
                 is_shown && apart::is_listed(request, tool, &asked)
             });
             let (consolidated, mut shown) =
@@ -111,7 +112,7 @@ pub(crate) fn listed(request: &Request, snapshot: &Snapshot, tool: &Tool) -> Str
         }
         true | false => tool.listed(),
     };
-    apps::readdressed(snapshot, tool, definition)
+    apps::with_page_address(snapshot, tool, definition)
 }
 
 /// Whether the argument that confirms a call is one that the tool lists itself.
@@ -208,7 +209,7 @@ pub(crate) async fn call(mut request: Request) -> Answer {
         Ok(name) => name,
         Err(answer) => return answer,
     };
-    let name = match apps::meant(&request, &request.reception.hub.snapshot(), &name) {
+    let name = match apps::called_by_app(&request, &request.reception.hub.snapshot(), &name) {
         Some(tool) if deprecated.is_none() => tool.id.as_str().to_owned(),
         Some(_) | None => name,
     };
@@ -234,10 +235,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
     }
     let arguments = request.params.object("arguments");
     match name {
-        route::NAME => {
-            let caller = Arc::clone(&request.caller);
-            Ok(apps::own_answer(&caller, route::call(request).await?))
-        }
+        route::NAME => route::call(request).await,
         "find_tools" => {
             let provisional = Provisional::default();
             let found = found(&request, (&snapshot, &provisional), &arguments).await;
@@ -269,7 +267,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             let note = snapshot
                 .catalog
                 .get(&target)
-                .and_then(|tool| apps::note(&caller, &snapshot, tool, request.params.get("arguments")?));
+                .and_then(|tool| apps::app_of(&caller, &snapshot, tool, request.params.get("arguments")?));
             let answer = call_by_name(request, &snapshot, &target).await;
             let result = answer.or_else(|error| match error.code {
                 // A model reads results; an error of the protocol may never reach it.
@@ -278,7 +276,7 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
             })?;
             let budget = reception.hub.config().serve.result_bytes;
             let Fitted { result, rest } = reception.remainders.fit(result, budget, &caller);
-            let result = apps::noted(result, note);
+            let result = apps::with_app(result, note);
             Ok(match rest {
                 Some(rest) => remainder::going_on(&result, &going_on(&target, &rest)),
                 None => result,

@@ -229,7 +229,7 @@ pub(crate) async fn call(request: Request, name: &str) -> Answer {
 }
 
 fn is_for_app(request: &Request, snapshot: &Snapshot, name: &str) -> bool {
-    snapshot.catalog.get(name).is_some_and(|tool| apps::may_call(request, snapshot, tool))
+    snapshot.catalog.get(name).is_some_and(|tool| apps::app_may_call(request, snapshot, tool))
 }
 
 fn settings(request: &Request) -> (crate::config::Toolset, Vec<String>) {
@@ -482,8 +482,7 @@ async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
         };
         line = format!("[{why}{how}]");
     }
-    let caller = Arc::clone(&request.caller);
-    let answer = apps::own_answer(&caller, route::call(request).await?);
+    let answer = route::call(request).await?;
     Ok(tools::with_line(&answer, &line))
 }
 

@@ -165,7 +165,7 @@ fn permitted(hub: &Hub, (server, may): (&str, Effect), listed: Box<RawValue>) ->
         let name = Fields::parse(Some(tool)).ok().and_then(|tool| tool.text("name"));
         let known = name.and_then(|name| snapshot.catalog.find(server, &name));
         // One that is not known yet is listed when it is.
-        known.is_some_and(|tool| hub.permits_anyone(may, &snapshot, tool))
+        known.is_some_and(|tool| hub.permits_client(may, &snapshot, tool))
     };
     let tools: Vec<&RawValue> = tools.iter().map(|tool| &**tool).filter(|tool| is_permitted(tool)).collect();
     fields.set("tools", raw(&tools));

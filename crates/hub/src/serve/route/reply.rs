@@ -112,7 +112,7 @@ impl Reply {
     /// Names the page of the tool that ran.
     pub(super) fn page(&mut self, note: Box<RawValue>) {
         let mut meta = Fields::parse(self.meta.as_deref()).unwrap_or_default();
-        apps::put_note(&mut meta, note);
+        apps::put_app(&mut meta, note);
         self.meta = Some(raw(&meta));
     }
 

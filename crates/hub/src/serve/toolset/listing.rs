@@ -117,5 +117,5 @@ fn described(
     let hub = &request.reception.hub;
     let asks = hub.asks_before(snapshot, tool) && !tools::has_own_confirmation(request, tool);
     let confirm = asks.then_some((hub.confirmation(tool), CONFIRMATION));
-    apps::readdressed(snapshot, tool, tool.listed_briefly(&gist(tool), parameters, confirm))
+    apps::with_page_address(snapshot, tool, tool.listed_briefly(&gist(tool), parameters, confirm))
 }
