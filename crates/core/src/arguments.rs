@@ -18,8 +18,8 @@ mod timestamp; //   dates and times as schemas want them
 mod candidate; //   which values a field could have
 mod reading; //     what the argument reader sees and says
 mod listing; //     values that are listed beside the one that a field got
-mod features; //    what speaks for a value
 mod weights; //     how much each feature counts
+mod features; //    what speaks for a value
 mod score; //       how likely each value is
 mod evidence; //    how plainly a request says a value
 mod assignment; //  which values the fields get
@@ -62,7 +62,7 @@ pub struct FillWeights<'w> {
 impl FillWeights<'static> {
     /// Returns the weights that come with the product.
     pub fn builtin() -> Self {
-        Self { words: FeatureWeights::builtin(), values: values::builtin() }
+        Self { words: FeatureWeights::of_texts(), values: FeatureWeights::of_values() }
     }
 }
 

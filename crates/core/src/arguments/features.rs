@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::candidate::{Candidate, Origin, Similarity};
 use super::request::{ParsedRequest, Role};
+use super::weights::feature_id;
 use crate::form::{Field, Form, Kind};
 use crate::language::WordSet;
 use crate::text::with_terms;
@@ -35,19 +36,6 @@ impl Features<'_> {
             names.entry(id).or_insert_with(|| parts.join("|"));
         }
     }
-}
-
-/// The number of a feature: the same for its parts as for its whole name.
-pub(super) fn feature_id(parts: &[&str]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut take = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    for (at, part) in parts.iter().enumerate() {
-        if at > 0 {
-            take(b'|');
-        }
-        part.bytes().for_each(&mut take);
-    }
-    hash
 }
 
 /// Extracts the features of the values of one field.

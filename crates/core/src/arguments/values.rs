@@ -10,7 +10,6 @@ mod relation; // how the names of values and of fields relate
 mod table; //    lists of objects
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
@@ -66,12 +65,6 @@ const MOST_TRIED: usize = 8;
 const WIDTH: usize = 24;
 /// Words of a value that are looked for in what a tool says of itself.
 const MOST_SAID: usize = 8;
-
-/// Returns the weights that come with the product, read on first use.
-pub(super) fn builtin() -> &'static FeatureWeights {
-    static BUILTIN: OnceLock<FeatureWeights> = OnceLock::new();
-    BUILTIN.get_or_init(|| FeatureWeights::parse(include_str!("../../data/values.tsv")))
-}
 
 /// What became of the values that the caller named.
 #[derive(Debug, Default)]
