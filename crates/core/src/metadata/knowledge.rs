@@ -1,5 +1,6 @@
 //! Everything known of every tool of a catalog.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -89,12 +90,13 @@ fn sources<'a>(
     (library, own): (Option<&'a Library>, &'a [Sidecar]),
     server: &str,
     version: Option<&str>,
-) -> Vec<&'a Sidecar> {
+) -> Vec<Cow<'a, Sidecar>> {
     let common = library.and_then(|library| library.about(tools));
-    own.iter().filter(|it| it.server == server && it.holds_for(version)).chain(common).collect()
+    let own = own.iter().filter(|it| it.server == server && it.holds_for(version));
+    own.map(Cow::Borrowed).chain(common).collect()
 }
 
-fn facts(tool: &Tool, sources: &[&Sidecar]) -> Facts {
+fn facts(tool: &Tool, sources: &[Cow<'_, Sidecar>]) -> Facts {
     let notes = || sources.iter().filter_map(|source| source.tools.get(&tool.name));
     // What nobody wrote never stands before what somebody did.
     let by_people = notes().filter(|note| note.source.is_none());

@@ -1,17 +1,44 @@
 //! The metadata that comes with the product, for the servers that people really use.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::Sidecar;
 use crate::tool::Tool;
 
 /// Files of metadata, found by the names of a server's tools: what a person calls a server says little.
+///
+/// A file that comes with the product is read when a server needs it, and not kept: most people have few of the servers.
 #[derive(Debug, Default)]
 pub struct Library {
-    sidecars: Vec<Sidecar>,
+    files: Vec<File>,
     /// The files that name a tool.
-    by_tool: HashMap<String, Vec<usize>>,
+    by_tool: HashMap<Cow<'static, str>, Vec<usize>>,
+}
+
+/// One file, and how many tools it is about.
+#[derive(Debug)]
+struct File {
+    content: Content,
+    tools: usize,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// The name and the text of a file that comes with the product.
+    Inside(&'static str, &'static str),
+    Read(Box<Sidecar>),
+}
+
+/// What is read of every file.
+#[derive(Deserialize)]
+struct Outline<'t> {
+    #[serde(borrow)]
+    tools: BTreeMap<Cow<'t, str>, IgnoredAny>,
 }
 
 /// Each file of the folder `library`: its name and text.
@@ -22,52 +49,72 @@ mod files {
 /// Servers with fewer tools share their names with strangers by chance.
 const FEW_TOOLS: usize = 3;
 
+impl File {
+    fn sidecar(&self) -> Cow<'_, Sidecar> {
+        match &self.content {
+            Content::Inside(name, text) => Cow::Owned(
+                Sidecar::parse(text).unwrap_or_else(|err| panic!("a test reads every file; {name}: {err}")),
+            ),
+            Content::Read(sidecar) => Cow::Borrowed(sidecar),
+        }
+    }
+}
+
 impl Library {
-    /// Returns the library that comes with the product, read on first use.
+    /// Returns the library that comes with the product; which tools it is about is read on first use.
     pub fn builtin() -> &'static Self {
         static BUILTIN: OnceLock<Library> = OnceLock::new();
         BUILTIN.get_or_init(|| {
-            let parse = |(name, text): &(&str, &str)| {
-                Sidecar::parse(text).unwrap_or_else(|err| panic!("a test reads every file; {name}: {err}"))
-            };
-            Self::new(files::FILES.iter().map(parse).collect())
+            Self::of(files::FILES.iter().map(|(name, text)| {
+                let outline: Outline<'static> = serde_json::from_str(text)
+                    .unwrap_or_else(|err| panic!("a test reads every file; {name}: {err}"));
+                (Content::Inside(name, text), outline.tools.into_keys().collect())
+            }))
         })
     }
 
     /// Makes a library of files.
     pub fn new(sidecars: Vec<Sidecar>) -> Self {
-        let mut by_tool: HashMap<String, Vec<usize>> = HashMap::new();
-        for (at, sidecar) in sidecars.iter().enumerate() {
-            for tool in sidecar.tools.keys() {
-                by_tool.entry(tool.clone()).or_default().push(at);
-            }
-        }
-        Self { sidecars, by_tool }
+        Self::of(sidecars.into_iter().map(|sidecar| {
+            let tools = sidecar.tools.keys().cloned().map(Cow::Owned).collect();
+            (Content::Read(Box::new(sidecar)), tools)
+        }))
     }
 
-    /// Returns all files.
-    pub fn sidecars(&self) -> &[Sidecar] {
-        &self.sidecars
+    fn of(files: impl Iterator<Item = (Content, Vec<Cow<'static, str>>)>) -> Self {
+        let mut library = Self::default();
+        for (at, (content, tools)) in files.enumerate() {
+            library.files.push(File { content, tools: tools.len() });
+            for tool in tools {
+                library.by_tool.entry(tool).or_default().push(at);
+            }
+        }
+        library
+    }
+
+    /// Returns all files, each read anew.
+    pub fn sidecars(&self) -> impl Iterator<Item = Cow<'_, Sidecar>> {
+        self.files.iter().map(File::sidecar)
     }
 
     /// Returns the file about the server that lists `tools`.
     ///
     /// Most of the server's tools must be in the file. Of a server with one or two tools all must be, and
     /// the file must be about few tools as well.
-    pub fn about(&self, tools: &[Tool]) -> Option<&Sidecar> {
+    pub fn about(&self, tools: &[Tool]) -> Option<Cow<'_, Sidecar>> {
         let mut shared: HashMap<usize, usize> = HashMap::new();
         for tool in tools {
-            for at in self.by_tool.get(&tool.name).into_iter().flatten() {
+            for at in self.by_tool.get(tool.name.as_str()).into_iter().flatten() {
                 *shared.entry(*at).or_default() += 1;
             }
         }
         let likeness = |(at, shared): &(usize, usize)| {
-            let all = tools.len() + self.sidecars[*at].tools.len() - shared;
+            let all = tools.len() + self.files[*at].tools - shared;
             *shared as f64 / all as f64
         };
         let fits = |(at, shared): &(usize, usize)| {
             if tools.len() < FEW_TOOLS {
-                *shared == tools.len() && self.sidecars[*at].tools.len() <= FEW_TOOLS
+                *shared == tools.len() && self.files[*at].tools <= FEW_TOOLS
             } else {
                 *shared >= FEW_TOOLS && 2 * shared >= tools.len()
             }
@@ -76,7 +123,7 @@ impl Library {
             .into_iter()
             .filter(fits)
             .max_by(|a, b| likeness(a).total_cmp(&likeness(b)).then_with(|| b.0.cmp(&a.0)));
-        best.map(|(at, _)| &self.sidecars[at])
+        best.map(|(at, _)| self.files[at].sidecar())
     }
 }
 
@@ -121,7 +168,7 @@ mod tests {
 
     #[test]
     fn r2_every_file_of_the_library_is_sound() {
-        let sidecars = Library::builtin().sidecars();
+        let sidecars: Vec<_> = Library::builtin().sidecars().collect();
         assert!(sidecars.len() > 30, "{}", sidecars.len());
         let problems: Vec<String> = sidecars
             .iter()

@@ -72,12 +72,9 @@ fn prompt(catalog: &Catalog, registry: &Registry) -> String {
 fn description(catalog: &Catalog, tools: &[&Registered]) -> String {
     let all = tools.first().map(|first| catalog.of_server(&first.group)).unwrap_or_default();
     let is_whole = all.iter().all(|tool| tools.iter().any(|it| *it.name == *tool.id.as_str()));
-    let about = Library::builtin()
-        .about(all)
-        .map(|it| it.about.as_str())
-        .filter(|about| is_whole && !about.is_empty());
-    if let Some(about) = about {
-        return about.to_owned();
+    let about = Library::builtin().about(all).map(|it| it.about.clone());
+    if let Some(about) = about.filter(|about| is_whole && !about.is_empty()) {
+        return about;
     }
     let said = tools.iter().filter_map(|tool| catalog.get(&tool.name)).map(|tool| {
         let gist = gist(tool);
