@@ -322,6 +322,8 @@ impl<'a> Ranking<'a> {
         };
         let (mut candidates, judgement) = self.judged(&counts);
         candidates.truncate(self.rules.candidates.max(1));
+        // Decisions are remembered, and hundreds of tools were compared.
+        candidates.shrink_to_fit();
         mark_twins(index, catalog, &mut candidates);
         if let (Method::Fitted(_), Reasons::Given) = (self.rules.method, self.rules.reasons) {
             reason::explain(self.scope, self.task, &counts, &mut candidates);

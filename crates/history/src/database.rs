@@ -189,6 +189,8 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&self.path, flags).map_err(wrong)?;
         connection.busy_timeout(PATIENCE).map_err(wrong)?;
+        // Kilobytes: pages of a month of routes are read once and not again.
+        connection.pragma_update(None, "cache_size", -1024).map_err(wrong)?;
         let is_new = self.is_new(&connection)?;
         self.prepare(&mut connection, is_new).map_err(wrong)?;
         let file =

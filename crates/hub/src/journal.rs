@@ -222,6 +222,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
+         PRAGMA cache_size = -512;
          CREATE TABLE IF NOT EXISTS run (
              id TEXT PRIMARY KEY, name TEXT NOT NULL, over INTEGER NOT NULL, begun INTEGER NOT NULL,
              changed INTEGER NOT NULL, servers TEXT NOT NULL, stop TEXT, state TEXT NOT NULL,

@@ -19,7 +19,8 @@ pub(super) struct Draft {
     pub(super) known: usize,
     /// How many texts there are.
     pub(super) all: usize,
-    meaning: Meaning,
+    /// What was published is not written to any more.
+    meaning: Arc<Meaning>,
     tools: Vec<Progress>,
 }
 
@@ -37,7 +38,7 @@ struct Progress {
 pub(crate) struct Published {
     pub(super) loaded: Arc<LoadedModel>,
     snapshot: Arc<Snapshot>,
-    meaning: Meaning,
+    meaning: Arc<Meaning>,
     tools: Vec<Progress>,
 }
 
@@ -67,7 +68,7 @@ impl Draft {
             snapshot: Arc::clone(snapshot),
             known: 0,
             all: 0,
-            meaning: Meaning::new(count, loaded.embedder.dims()),
+            meaning: Arc::new(Meaning::new(count, loaded.embedder.dims())),
             tools: vec![Progress::default(); count],
         };
         let mut missing: HashMap<TextKey, Missing> = HashMap::new();
@@ -109,7 +110,7 @@ impl Draft {
     }
 
     fn put(&mut self, position: usize, part: &Part, vector: &Packed) {
-        if self.meaning.add(position, part, vector).is_ok() {
+        if Arc::make_mut(&mut self.meaning).add(position, part, vector).is_ok() {
             self.known += 1;
             self.tools[position].has_text |= *part == Part::Text;
         }
@@ -126,7 +127,7 @@ impl Draft {
         Published {
             loaded: Arc::clone(&self.loaded),
             snapshot: Arc::clone(&self.snapshot),
-            meaning: self.meaning.clone(),
+            meaning: Arc::clone(&self.meaning),
             tools: self.tools.clone(),
         }
     }

@@ -44,7 +44,8 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     private::narrow_database(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(2))?;
-    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -512;")?;
     prepare(&connection)?;
     Ok(connection)
 }
