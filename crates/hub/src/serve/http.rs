@@ -339,11 +339,11 @@ async fn in_session(shared: &Arc<Shared>, view: View, arrival: Arrival) -> Respo
     let home = Some(Arc::clone(&visit.broken));
     let request = visit.session.request(id.clone(), method, params, Some(lines));
     let (kept, own_turn) = (Arc::clone(&visit), Arc::clone(&turn));
-    let running = tokio::spawn(async move {
+    let running = tokio::spawn(Box::pin(async move {
         // A session with a request under way is not forgotten.
         let _visit = kept;
         finish(request, Some(own_turn)).await
-    });
+    }));
     visit.session.runs(id, running.abort_handle());
     // A broken connection is no cancellation here: the client says so when it wants to cancel.
     let mut response = respond(Work::Finished(running), outgoing, shared.closing.clone(), (form, home)).await;

@@ -150,11 +150,12 @@ impl Desk {
         };
         let (era, lines) = (request.caller.era, self.lines.clone());
         let answering = id.clone();
-        let handle = work.spawn(async move {
+        // In a box, because a task moves what it runs several times.
+        let handle = work.spawn(Box::pin(async move {
             let outcome = answer(request).await;
             let _ = lines.send(response_line(Some(&answering), &outcome)).await;
             drop(slot);
-        });
+        }));
         match era {
             Era::Session => self.session.runs(id, handle),
             Era::Modern => self.modern.add(id, handle),

@@ -235,7 +235,8 @@ pub(crate) async fn reach(mut request: Request, name: &str) -> Answer {
     }
     let arguments = request.params.object("arguments");
     match name {
-        route::NAME => route::call(request).await,
+        // Few calls are so large that all others should not be as large.
+        route::NAME => Box::pin(route::call(request)).await,
         "find_tools" => {
             let provisional = Provisional::default();
             let found = found(&request, (&snapshot, &provisional), &arguments).await;

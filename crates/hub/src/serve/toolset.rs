@@ -482,7 +482,7 @@ async fn by_words(request: Request, of: (&Arc<Snapshot>, &Supply)) -> Answer {
         };
         line = format!("[{why}{how}]");
     }
-    let answer = route::call(request).await?;
+    let answer = Box::pin(route::call(request)).await?;
     Ok(tools::with_line(&answer, &line))
 }
 

@@ -37,7 +37,7 @@ pub(crate) async fn original(request: &mut Request, called: String) -> Result<St
     };
     match hub.unfold(&snapshot, (server, tool), given.as_deref()).map_err(Ok)? {
         Unfolded::Batch { server, calls } => {
-            Err(Ok(hub.call_batch(&snapshot, &server, calls, &request.caller).await))
+            Err(Ok(Box::pin(hub.call_batch(&snapshot, &server, calls, &request.caller)).await))
         }
         Unfolded::One { tool, arguments } if is_inner => {
             outer.set("name", raw(&tool));
