@@ -11,6 +11,7 @@ mod library;
 mod limit;
 mod sidecar;
 
+pub use chain::giver;
 pub use export::Metadata;
 pub(crate) use infer::first_sentence;
 pub use infer::gist;

@@ -101,6 +101,23 @@ async fn v1_values_under_names_of_the_caller_reach_the_tool_under_its_own() {
 }
 
 #[tokio::test]
+async fn v3_a_draft_says_which_tool_finds_an_id_that_it_lacks() {
+    let (_yard, client, folder) = yard().await;
+    let asked = json!({"task": "Close an issue on GitHub", "values": {"repository": "web"}});
+    let result = client.call("smart_route", asked).await.unwrap();
+    let answer = &result["structuredContent"];
+    assert_eq!(answer["draft"]["missing"], json!(["issue_number"]), "{answer}");
+    assert_eq!(answer["draft"]["foundBy"], json!({"issue_number": "github__list_issues"}), "{answer}");
+    let said = result["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("missing: issue_number (github__list_issues finds it)"), "{said}");
+    // It runs under its name, with the value that is known.
+    let values = json!({"repository": "web"});
+    let listed = route(&client, json!({"task": "github__list_issues", "values": values})).await;
+    assert_eq!(listed["executedTools"], json!(["github__list_issues"]), "{listed}");
+    assert_eq!(calls(&folder, "github"), 1);
+}
+
+#[tokio::test]
 async fn v2_a_value_that_has_no_place_is_named_in_a_draft_and_nothing_runs() {
     let (_yard, client, folder) = yard().await;
     let values = json!({"repository": "web", "issue number": "41", "reaction": "thumbs up"});

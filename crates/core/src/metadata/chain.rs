@@ -1,10 +1,14 @@
 //! Which tools of a server usually follow one another, as their names and schemas say.
 
+use std::cmp::Reverse;
+
 use super::{Facts, Knowledge, targets};
 use crate::catalog::Catalog;
 use crate::lexicon::Action;
 use crate::text::terms;
-use crate::tool::Tool;
+use crate::tool::vocabulary::vocabulary;
+use crate::tool::words::words;
+use crate::tool::{Effect, Tool};
 
 /// Tools that are named.
 const MOST: usize = 4;
@@ -39,8 +43,42 @@ pub(super) fn followers(catalog: &Catalog, knowledge: &Knowledge, position: usiz
         }
     }
     // Of equals the order of the server stands.
-    found.sort_by_key(|it| std::cmp::Reverse(it.0));
+    found.sort_by_key(|it| Reverse(it.0));
     found.iter().take(MOST).map(|(_, at)| catalog.tools()[*at].name.clone()).collect()
+}
+
+/// Returns the position of the tool of the same server that most likely tells what a parameter takes: it only reads,
+/// searches or lists, and is about the thing whose id the parameter wants, or somebody wrote that it comes before.
+pub fn giver(catalog: &Catalog, knowledge: &Knowledge, position: usize, parameter: &str) -> Option<usize> {
+    let (tool, form) = (&catalog.tools()[position], catalog.form(position));
+    let field = form.fields().iter().find(|field| field.path.len() == 1 && field.parameter() == parameter)?;
+    let kept = &vocabulary().parameters.kept;
+    let is_kept = words(parameter).last().is_some_and(|last| kept.contains(&last.to_lowercase()));
+    if !is_kept || !field.choices.is_empty() {
+        return None;
+    }
+    let mut wanted = terms(
+        &words(parameter).filter(|word| !kept.contains(&word.to_lowercase())).collect::<Vec<_>>().join(" "),
+        MOST_TERMS,
+    );
+    if wanted.is_empty() {
+        wanted = about(tool, knowledge.of(position));
+    }
+    let fit = |at: usize| {
+        let (other, facts) = (&catalog.tools()[at], knowledge.of(at));
+        let finds = matches!(facts.action, Action::Search | Action::List) && facts.effect == Effect::Read;
+        let needs = || other.parameters.iter().filter(|it| it.required);
+        if !finds || other.id == tool.id || needs().any(|it| it.name == parameter) {
+            return None;
+        }
+        let is_about = about(other, facts).iter().any(|term| wanted.contains(term));
+        let comes_before = facts.note.as_ref().is_some_and(|note| note.chains_with.contains(&tool.name));
+        let fit = 2 * usize::from(is_about) + usize::from(comes_before);
+        (fit > 0).then(|| (fit, Reverse(needs().count()), Reverse(at)))
+    };
+    let others =
+        catalog.of_server(&tool.server).iter().filter_map(|other| catalog.position(other.id.as_str()));
+    others.filter_map(fit).max().map(|(_, _, Reverse(at))| at)
 }
 
 /// The things that a tool is about, as terms.
@@ -66,5 +104,62 @@ fn takes(action: Action) -> bool {
         Action::Read | Action::Update | Action::Delete | Action::Send | Action::Move | Action::Copy => true,
         Action::Execute | Action::Convert | Action::Compare | Action::Monitor => true,
         Action::Search | Action::List | Action::Create | Action::Compute | Action::Unknown => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+    use crate::catalog::{Advertised, Bounds};
+
+    /// Which tool finds what a parameter of a tool takes, on a server of a wiki.
+    fn found(tool: &str, parameter: &str) -> Option<String> {
+        let define = |(name, takes): &(&str, &[&str])| {
+            let properties: serde_json::Map<_, _> =
+                takes.iter().map(|it| ((*it).to_owned(), json!({"type": "string"}))).collect();
+            let schema = json!({"type": "object", "properties": properties, "required": takes});
+            to_raw_value(&json!({"name": name, "inputSchema": schema})).expect("JSON")
+        };
+        let tools: [(&str, &[&str]); 7] = [
+            ("get_page", &["pageId"]),
+            ("add_comment", &["page_id", "text"]),
+            ("search_pages", &["query", "space"]),
+            ("list_pages", &[]),
+            ("delete_comment", &["id"]),
+            ("list_comments", &["page_id"]),
+            ("remove_pages", &["page_id"]),
+        ];
+        let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 999, nesting: 9 };
+        let tools_of = tools.iter().map(define).collect();
+        let (catalog, _) =
+            Catalog::gather([(Advertised { server: Arc::from("wiki"), tools: tools_of }, bounds)]);
+        let knowledge = Knowledge::gather(&catalog, None, &[], |_| None);
+        let position = catalog.position(&format!("wiki__{tool}")).expect("it is there");
+        giver(&catalog, &knowledge, position, parameter).map(|at| catalog.tools()[at].name.clone())
+    }
+
+    #[test]
+    fn v3_what_only_a_server_knows_is_found_by_the_tool_that_lists_it_and_needs_least() {
+        for (tool, parameter) in
+            [("get_page", "pageId"), ("add_comment", "page_id"), ("list_comments", "page_id")]
+        {
+            assert_eq!(found(tool, parameter).as_deref(), Some("list_pages"), "{tool}: {parameter}");
+        }
+        let own = "an id without a noun is of what the tool is about";
+        assert_eq!(found("delete_comment", "id").as_deref(), Some("list_comments"), "{own}");
+    }
+
+    #[test]
+    fn v3_what_people_say_themselves_is_looked_up_nowhere() {
+        for (tool, parameter) in
+            [("add_comment", "text"), ("search_pages", "query"), ("search_pages", "space")]
+        {
+            assert_eq!(found(tool, parameter), None, "{tool}: {parameter}");
+        }
     }
 }

@@ -84,6 +84,8 @@ pub(crate) struct Parameters {
     /// They hold what is written or told.
     pub(crate) content: Set,
     pub(crate) ids: Set,
+    /// Standing last, they say that a server keeps the value, so that people rarely know it.
+    pub(crate) kept: Set,
     pub(crate) revisions: Set,
     pub(crate) titles: Set,
     /// What a thing is called, most telling first.

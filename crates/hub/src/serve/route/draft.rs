@@ -1,8 +1,11 @@
 //! A call that is handed back to be finished: what was understood, what is unsure, and what the tool takes.
 
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolyard_core::arguments::Argument;
+use toolyard_core::metadata::giver;
 use toolyard_core::task::agrees;
 
 use super::pending::Question;
@@ -41,19 +44,21 @@ impl RouteCall {
         let signature = format!("{id}{takes}");
         let shown = self.shown_beside(chosen.confidence);
         let offered: Vec<usize> = chosen.others.iter().copied().take(shown).collect();
+        let found_by = self.found_by(chosen.position, &missing);
         let names = missing.iter().map(|name| (*name).to_owned()).collect();
         let handle = self.put(&self.task, &offered, Some((id, chosen.arguments.clone(), names)));
         let unused = &self.settled.unused;
         let mut reply = Reply::new(&[], chosen.confidence);
         reply.alternatives(self.tools(&offered));
         reply.set("needsClarification", &false);
-        reply.set(
-            "draft",
-            &json!({
-                "tool": id, "signature": signature, "values": values, "unsure": unsure, "unused": unused,
-                "missing": missing,
-            }),
-        );
+        let mut draft = json!({
+            "tool": id, "signature": signature, "values": values, "unsure": unsure, "unused": unused,
+            "missing": missing,
+        });
+        if !found_by.is_empty() {
+            draft["foundBy"] = json!(found_by);
+        }
+        reply.set("draft", &draft);
         reply.set("session", &handle);
         reply.say(&format!("Draft, not run: {signature}"));
         // Models copy this line, so it is whole as it stands.
@@ -64,10 +69,14 @@ impl RouteCall {
             (true, true) => (String::new(), ""),
         };
         let mut said = format!("values {}", shortened(&Value::Object(values.clone()).to_string(), MOST_SAID));
+        let with_giver = |name: &&str| match found_by.get(*name) {
+            Some(giver) => format!("{name} ({giver} finds it)"),
+            None => (*name).to_owned(),
+        };
         for (what, names) in [
-            ("missing", missing),
-            ("unsure", unsure),
-            ("unused", unused.iter().map(String::as_str).collect()),
+            ("missing", missing.iter().map(with_giver).collect()),
+            ("unsure", unsure.iter().map(|name| (*name).to_owned()).collect()),
+            ("unused", unused.clone()),
         ] {
             if !names.is_empty() {
                 said += &format!("; {what}: {}", names.join(", "));
@@ -78,6 +87,16 @@ impl RouteCall {
             "Finish it: smart_route {{\"task\": \"{GO}\", \"context\": {{\"session\": \"{handle}\"}}{given}}}{advice}"
         ));
         self.close(reply)
+    }
+
+    /// Names for each missing value the tool that finds it, where there is one that the caller may use.
+    fn found_by(&self, position: usize, missing: &[&str]) -> BTreeMap<String, &str> {
+        let (catalog, knowledge) = (&self.snapshot.catalog, &self.snapshot.index().knowledge);
+        let giver = |name: &&str| {
+            let tool = &catalog.tools()[giver(catalog, knowledge, position, name)?];
+            self.sees(tool).then(|| ((*name).to_owned(), tool.id.as_str()))
+        };
+        missing.iter().filter_map(giver).collect()
     }
 
     /// Returns the names of the values that are not sure.
