@@ -47,23 +47,25 @@ pub(super) fn followers(catalog: &Catalog, knowledge: &Knowledge, position: usiz
     found.iter().take(MOST).map(|(_, at)| catalog.tools()[*at].name.clone()).collect()
 }
 
-/// Returns the position of the tool of the same server that most likely tells what a parameter takes: it only reads,
-/// searches or lists, and is about the thing whose id the parameter wants, or somebody wrote that it comes before.
+/// Returns the position of the tool of the same server that most likely tells what a parameter takes, named with those
+/// above it (`parent.page_id`): it only reads, searches or lists, and is about the thing whose id the parameter wants, or
+/// somebody wrote that it comes before.
 pub fn giver(catalog: &Catalog, knowledge: &Knowledge, position: usize, parameter: &str) -> Option<usize> {
     let (tool, form) = (&catalog.tools()[position], catalog.form(position));
-    let field = form.fields().iter().find(|field| field.path.len() == 1 && field.parameter() == parameter)?;
-    let kept = &vocabulary().parameters.kept;
-    let is_kept = words(parameter).last().is_some_and(|last| kept.contains(&last.to_lowercase()));
-    if !is_kept || !field.choices.is_empty() {
+    let field = form.fields().iter().find(|field| field.path.join(".") == parameter)?;
+    let (name, kept) = (field.path.last()?, &vocabulary().parameters.kept);
+    let (marks, nouns): (Vec<String>, Vec<String>) =
+        words(name).map(str::to_lowercase).partition(|word| kept.contains(word));
+    if !words(name).last().is_some_and(|last| marks.contains(&last.to_lowercase()))
+        || !field.choices.is_empty()
+    {
         return None;
     }
-    let mut wanted = terms(
-        &words(parameter).filter(|word| !kept.contains(&word.to_lowercase())).collect::<Vec<_>>().join(" "),
-        MOST_TERMS,
-    );
-    if wanted.is_empty() {
-        wanted = about(tool, knowledge.of(position));
-    }
+    let wanted = if nouns.is_empty() {
+        about(tool, knowledge.of(position))
+    } else {
+        terms(&nouns.join(" "), MOST_TERMS)
+    };
     let fit = |at: usize| {
         let (other, facts) = (&catalog.tools()[at], knowledge.of(at));
         let finds = matches!(facts.action, Action::Search | Action::List) && facts.effect == Effect::Read;
@@ -119,13 +121,23 @@ mod tests {
 
     /// Which tool finds what a parameter of a tool takes, on a server of a wiki.
     fn found(tool: &str, parameter: &str) -> Option<String> {
+        let text = json!({"type": "string"});
         let define = |(name, takes): &(&str, &[&str])| {
-            let properties: serde_json::Map<_, _> =
-                takes.iter().map(|it| ((*it).to_owned(), json!({"type": "string"}))).collect();
-            let schema = json!({"type": "object", "properties": properties, "required": takes});
+            let (mut properties, mut required) = (serde_json::Map::new(), Vec::new());
+            for path in *takes {
+                let (own, schema) = match path.split_once('.') {
+                    Some((above, own)) => {
+                        (above, json!({"type": "object", "properties": {own: text}, "required": [own]}))
+                    }
+                    None => (*path, text.clone()),
+                };
+                properties.insert(own.to_owned(), schema);
+                required.push(own);
+            }
+            let schema = json!({"type": "object", "properties": properties, "required": required});
             to_raw_value(&json!({"name": name, "inputSchema": schema})).expect("JSON")
         };
-        let tools: [(&str, &[&str]); 7] = [
+        let tools: [(&str, &[&str]); 8] = [
             ("get_page", &["pageId"]),
             ("add_comment", &["page_id", "text"]),
             ("search_pages", &["query", "space"]),
@@ -133,6 +145,7 @@ mod tests {
             ("delete_comment", &["id"]),
             ("list_comments", &["page_id"]),
             ("remove_pages", &["page_id"]),
+            ("attach_file", &["file", "parent.page_id"]),
         ];
         let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 999, nesting: 9 };
         let tools_of = tools.iter().map(define).collect();
@@ -145,9 +158,12 @@ mod tests {
 
     #[test]
     fn v3_what_only_a_server_knows_is_found_by_the_tool_that_lists_it_and_needs_least() {
-        for (tool, parameter) in
-            [("get_page", "pageId"), ("add_comment", "page_id"), ("list_comments", "page_id")]
-        {
+        for (tool, parameter) in [
+            ("get_page", "pageId"),
+            ("add_comment", "page_id"),
+            ("list_comments", "page_id"),
+            ("attach_file", "parent.page_id"),
+        ] {
             assert_eq!(found(tool, parameter).as_deref(), Some("list_pages"), "{tool}: {parameter}");
         }
         let own = "an id without a noun is of what the tool is about";
