@@ -22,6 +22,7 @@ use super::QUEUE;
 use super::flow::{Broken, Lines};
 use crate::caller::Client;
 use crate::fair::{Holding, expendable};
+use crate::hub::Hub;
 use crate::jsonrpc::{Fields, raw};
 use crate::serve::session::Session;
 use crate::serve::{Reception, View, era};
@@ -30,6 +31,8 @@ use crate::serve::{Reception, View, era};
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Idle sessions are forgotten after this long; their id opens them again.
 const IDLE: Duration = Duration::from_secs(30 * 60);
+/// How often the store is asked whether another hub was told that a session is over.
+const ASKED_AGAIN: Duration = Duration::from_secs(1);
 /// Sessions in memory at once.
 const MOST: usize = 10_000;
 /// An introduction longer than this is not kept in the id; the session lives without it.
@@ -53,6 +56,8 @@ pub(crate) struct Visit {
     pub(crate) broken: Arc<Broken>,
     outgoing: Arc<Mutex<Option<mpsc::Receiver<String>>>>,
     last_used: Mutex<Instant>,
+    /// When it was last seen not to be over.
+    seen_open: Mutex<Instant>,
     /// Whose it is, as far as that is known.
     owner: String,
     relaying: JoinHandle<()>,
@@ -109,6 +114,7 @@ impl Visits {
             outgoing: Arc::new(Mutex::new(Some(outgoing))),
             broken: Arc::default(),
             last_used: Mutex::new(Instant::now()),
+            seen_open: Mutex::new(Instant::now()),
             owner,
             relaying: tokio::spawn(async move {
                 tokio::select! {
@@ -152,6 +158,11 @@ impl Visits {
                 return None;
             }
             *visit.last_used.lock() = Instant::now();
+            if visit.is_over(&reception.hub) {
+                self.open.lock().remove(id);
+                visit.session.end();
+                return None;
+            }
             return Some(visit);
         }
         let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
@@ -213,6 +224,16 @@ pub(crate) fn not_found(headers: &HeaderMap) -> Response {
 }
 
 impl Visit {
+    /// Whether another hub over the same store was told that it is over.
+    fn is_over(&self, hub: &Hub) -> bool {
+        let mut seen_open = self.seen_open.lock();
+        if seen_open.elapsed() < ASKED_AGAIN {
+            return false;
+        }
+        *seen_open = Instant::now();
+        hub.has_ended(number(&self.session.client().principal))
+    }
+
     /// Returns how long it was not used; `None` while a request or its stream is under way.
     fn idle(self: &Arc<Self>) -> Option<Duration> {
         self.unused_since().map(|it| it.elapsed())

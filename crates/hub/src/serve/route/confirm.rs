@@ -1,6 +1,7 @@
 //! Confirmations of calls that destroy: for one tool as it is, one set of arguments, one person, once, and not for long.
 //!
-//! The handle is enough: the arguments it was made for are kept here. Who gives arguments as well must give the same.
+//! The handle is enough: the arguments it was made for are kept, in the store too, for other hubs and after a restart. Who
+//! gives arguments as well must give the same.
 
 use std::time::Duration;
 
@@ -21,11 +22,15 @@ use crate::seal::digest;
 use crate::store::Handled;
 
 const PURPOSE: &str = "confirmation";
+const ARGUMENTS: &str = "arguments of a confirmation";
 /// Time for a person to make up their mind.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Bytes of a task that are repeated; the handle says the rest.
 const MOST_REPEATED: usize = 100;
+
+/// Bytes of arguments that are kept in the store; longer ones last as long as this hub.
+const MOST_KEPT: usize = 64 * 1024;
 
 /// What a confirmation holds: its number, the tool, a digest of everything it is bound to, and the tool's definition.
 type Bound = (u64, String, String, Pin);
@@ -67,6 +72,7 @@ impl RouteCall {
     pub(super) fn offer(&self, tool: &Tool, arguments: &RawValue, task: &str) -> String {
         let principal = &self.caller.principal;
         let handle = self.handle_of(offer(&self.reception.hub, principal, tool, arguments));
+        self.keep_arguments(&handle, arguments);
         let question = Question {
             principal: principal.to_string(),
             owner: self.caller.owner(),
@@ -79,6 +85,18 @@ impl RouteCall {
             pins: Vec::new(),
         };
         self.reception.pending.put(Some(&handle), question, |_| true)
+    }
+
+    fn keep_arguments(&self, handle: &str, arguments: &RawValue) {
+        if arguments.get().len() > MOST_KEPT {
+            return;
+        }
+        let hub = &self.reception.hub;
+        let text = hub.seal.close(ARGUMENTS, &arguments, PATIENCE);
+        let kept = Handled { handle: &of_arguments(handle), text: &text, owner: &self.caller.owner() };
+        if let Err(err) = hub.store.keep_text(kept, PATIENCE) {
+            tracing::debug!("{err}; the arguments of a confirmation last as long as this hub");
+        }
     }
 
     /// Returns a short handle for a sealed text, because a model has to repeat it. Where nothing can be kept, the text is
@@ -107,7 +125,9 @@ impl RouteCall {
         let given = self.input.arguments.clone();
         let given = given.filter(|given| !Fields::parse(Some(given)).is_ok_and(|given| given.is_empty()));
         let kept = || self.reception.pending.get(handle, &self.caller.principal)?.arguments;
-        or_empty(given.or_else(kept))
+        let hub = &self.reception.hub;
+        let stored = || hub.seal.reopen(ARGUMENTS, &hub.store.text_of(&of_arguments(handle))?);
+        or_empty(given.or_else(kept).or_else(stored))
     }
 }
 
@@ -146,6 +166,11 @@ pub(super) fn spend(
 /// Returns the sealed text that a handle stands for.
 pub(super) fn sealed(hub: &Hub, handle: &str) -> String {
     hub.store.text_of(handle).unwrap_or_else(|| handle.to_owned())
+}
+
+/// Returns the name under which the store keeps what is confirmed with a handle.
+fn of_arguments(handle: &str) -> String {
+    format!("{handle} arguments")
 }
 
 fn binding(principal: &str, tool: &str, arguments: &RawValue) -> String {
