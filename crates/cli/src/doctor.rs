@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use toolyard_core::tool::clean;
 use toolyard_hub::chat;
 use toolyard_hub::config::{Config, Mistake};
+use toolyard_hub::enrich::EnrichFile;
 use toolyard_hub::hub::Hub;
 use toolyard_hub::store::MeaningStatus;
 
@@ -139,19 +140,29 @@ pub(crate) async fn run(common: &Common, asked: &Doctor) -> Result<(), Failure> 
         if !about_models.is_empty() && !common.json {
             waiting.suspend(|| output::text(&block("language models", &about_models)))?;
         }
-        let found =
-            [("skills", skills(hub).await), ("old names", old_names(hub)), ("approvals", approvals(hub))];
-        for (title, findings) in &found {
-            if !findings.is_empty() && !common.json {
-                waiting.suspend(|| output::text(&block(title, findings)))?;
-            }
-        }
-        let found: Vec<Finding> = found.into_iter().flat_map(|(_, findings)| findings).collect();
-        Ok((checked, about_meaning, about_models, found))
+        Ok((checked, about_meaning, about_models, settings(hub, common, &waiting).await?))
     })
     .await?;
     about_file.extend(found);
     conclude(common, &source, [&about_file, &about_system, &about_meaning, &about_models], checked)
+}
+
+/// Says what is wrong with settings that only tools can show to be wrong.
+async fn settings(hub: &Hub, common: &Common, waiting: &Waiting) -> Result<Vec<Finding>, Failure> {
+    let found = [
+        ("skills", skills(hub).await),
+        ("old names", old_names(hub)),
+        ("approvals", approvals(hub)),
+        ("phrasings", drafts(&hub.config())),
+        ("schedules", schedules(hub).await),
+        ("ranker", ranker(hub).await),
+    ];
+    for (title, findings) in &found {
+        if !findings.is_empty() && !common.json {
+            waiting.suspend(|| output::text(&block(title, findings)))?;
+        }
+    }
+    Ok(found.into_iter().flat_map(|(_, findings)| findings).collect())
 }
 
 /// Says what is wrong with the settings, and with what they name.
@@ -254,6 +265,45 @@ async fn suspects(hub: &Arc<Hub>, server: Option<&str>) -> BTreeMap<String, Vec<
 fn approvals(hub: &Hub) -> Vec<Finding> {
     let fix = "`toolyard diff` shows every tool that waits, `toolyard approve --all` accepts them";
     hub.lost_approvals().map(|it| Finding::note(it.what, fix)).into_iter().collect()
+}
+
+/// Says which workflows cannot run at their times.
+async fn schedules(hub: &Hub) -> Vec<Finding> {
+    let problems = hub.schedule_problems().await.into_iter();
+    let bad = |(name, why)| {
+        Finding::bad(
+            format!("`{name}` cannot run: {why}"),
+            format!("correct it under `schedules.{name}`; `toolyard run` lists the workflows"),
+        )
+    };
+    problems.map(bad).collect()
+}
+
+/// Says whether the ranker of the settings answers as it should.
+async fn ranker(hub: &Hub) -> Vec<Finding> {
+    let found = hub.probe_ranker().await.map(|answer| match answer {
+        Ok(()) => Finding::good("the tool of `routing.ranker` answers"),
+        Err(why) => Finding::note(
+            format!("the tool of `routing.ranker` has no say: {why}"),
+            "correct `routing.ranker`, or raise its `timeoutMs`",
+        ),
+    });
+    found.into_iter().collect()
+}
+
+/// Says about which servers a model wrote what nobody has seen yet.
+fn drafts(config: &Config) -> Vec<Finding> {
+    let Some(folder) = &config.enrich.folder else { return Vec::new() };
+    let of_server = |server: &String| {
+        let tools =
+            EnrichFile::of(folder, server).and_then(|file| file.drafts()).map_or(0, |drafts| drafts.len());
+        let what =
+            format!("a model wrote what people say for {}; it does not count yet", count(tools, "tool"));
+        (tools > 0).then(|| {
+            Finding::note(what, format!("read it with `toolyard enrich {server}`, and say yes or no"))
+        })
+    };
+    config.servers.keys().filter_map(of_server).collect()
 }
 
 /// Says which old names of tools lead nowhere, as far as the tools of servers are known.

@@ -5,6 +5,7 @@
 
 mod work; //    asking, batch by batch
 mod preview; // what was written, before it counts
+pub(crate) mod background; // what a serving hub asks by itself
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -17,10 +18,13 @@ use toolyard_hub::hub::Hub;
 
 use crate::common::Common;
 use crate::failure::Failure;
-use crate::learn;
+use crate::learn::{self, Waiting};
 use crate::output::{self, count};
 use crate::setup::{self, Source};
-use work::{Report, Work};
+use work::{Bounds, Report, Work};
+
+/// Tokens that one run may cost unless somebody says otherwise.
+const MOST_TOKENS: usize = 200_000;
 
 /// Let a language model write what people say when they need your tools
 ///
@@ -64,7 +68,7 @@ pub(crate) struct Enrich {
     #[arg(long, value_name = "N", group = "asking")]
     limit: Option<usize>,
     /// Stop before this many tokens are spent, counted at four bytes each
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(long, value_name = "N", default_value_t = MOST_TOKENS)]
     max_tokens: usize,
     /// Ask anew about tools that were done before
     #[arg(long, group = "asking")]
@@ -107,8 +111,12 @@ async fn enrich_tools(common: &Common, asked: &Enrich, hub: &Hub, folder: &Path)
         }
     }
     let (snapshot, config) = (hub.snapshot(), hub.config());
-    let selection =
-        EnrichSelection { servers: asked.servers.clone(), again: asked.again, limit: asked.limit };
+    let selection = EnrichSelection {
+        servers: asked.servers.clone(),
+        again: asked.again,
+        limit: asked.limit,
+        ..EnrichSelection::default()
+    };
     let survey = enrich::survey(&snapshot, &config, folder, &selection)?;
     if let Some(file) = &asked.prompts {
         return write_prompts(common, &survey, file);
@@ -116,6 +124,7 @@ async fn enrich_tools(common: &Common, asked: &Enrich, hub: &Hub, folder: &Path)
     if asked.dry_run {
         return plan(common, &survey);
     }
+    let _turn = own_turn(&config)?;
     let mut work = Work::new(snapshot, &config, folder);
     if let Some(file) = &asked.answers {
         let text = std::fs::read_to_string(file)
@@ -128,7 +137,10 @@ async fn enrich_tools(common: &Common, asked: &Enrich, hub: &Hub, folder: &Path)
         if !common.json {
             anstream::eprintln!("{}; asking {}", estimate(&survey), clean(&model.name));
         }
-        work.ask(&survey, &model, asked.max_tokens).await?;
+        let waiting = Waiting::begin("");
+        let stop = async { drop(tokio::signal::ctrl_c().await) };
+        let bounds = Bounds { tokens: asked.max_tokens, stop, progress: &|said| waiting.say(said) };
+        work.ask(&survey, &model, bounds).await?;
     }
     work.report.add_drafts(&survey, folder)?;
     finish(common, asked, &survey, &work.report)
@@ -205,7 +217,18 @@ fn write_prompts(common: &Common, survey: &Survey, file: &Path) -> Result<(), Fa
     ))?)
 }
 
+/// Takes the turn to write, which a hub that asks by itself may have; `None` where nothing can be locked.
+fn own_turn(config: &Config) -> Result<Option<std::fs::File>, Failure> {
+    match background::turn(&config.store.folder) {
+        Ok(Some(turn)) => Ok(Some(turn)),
+        Err(_) => Ok(None),
+        Ok(None) => Err(Failure::open("a hub that runs is asking about tools just now")
+            .hint("what it writes is kept as drafts: the same command shows them a little later")),
+    }
+}
+
 fn undo(common: &Common, asked: &Enrich, (config, folder): (&Config, &Path)) -> Result<(), Failure> {
+    let _turn = own_turn(config)?;
     let servers: Vec<&String> = match asked.servers.is_empty() {
         true => config.servers.keys().chain(config.off.keys()).collect(),
         false => asked.servers.iter().collect(),

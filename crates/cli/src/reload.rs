@@ -1,9 +1,13 @@
-//! The settings file as a serving hub watches it.
+//! The settings file, and what is written about tools, as a serving hub watches them.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use toolyard_hub::config::Config;
+use toolyard_hub::sidecars;
 
 /// How often the file is looked at.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -18,28 +22,45 @@ enum Mark {
     Large { path: PathBuf, inode: u64, bytes: u64, modified: (i64, i64) },
 }
 
-/// Watches one file.
+/// The state of everything that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    settings: Mark,
+    metadata: u64,
+}
+
+impl Look {
+    /// Looks at the settings file, and at files and folders about tools.
+    pub(crate) fn at(settings: Option<&Path>, config: &Config) -> Self {
+        // The folder of what a model wrote comes into being with its first file.
+        let metadata: BTreeSet<&PathBuf> = config.metadata.iter().chain(&config.enrich.folder).collect();
+        Self { settings: mark(settings), metadata: sidecars::stamp(&metadata) }
+    }
+}
+
+/// Watches files.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    seen: Mark,
+    seen: Look,
 }
 
 impl Watch {
-    /// Begins with the file as it is.
-    pub(crate) fn new(path: Option<&Path>) -> Self {
-        Self { seen: mark(path) }
+    /// Begins with the files as they are.
+    pub(crate) fn new(seen: Look) -> Self {
+        Self { seen }
     }
 
-    /// Waits until the file has changed and is at rest. `find` says where it is by now.
+    /// Waits until something has changed and is at rest.
     ///
-    /// A file that is gone is no change: editors remove a file for a moment to replace it.
-    pub(crate) async fn changed(&mut self, find: impl Fn() -> Option<PathBuf>) {
+    /// A settings file that is gone is no change: editors remove a file for a moment to replace it.
+    pub(crate) async fn changed(&mut self, look: impl Fn() -> Look) {
         let mut before = self.seen.clone();
         loop {
             tokio::time::sleep(GLANCE).await;
-            let now = mark(find().as_deref());
+            let now = look();
+            let is_gone = now.settings == Mark::Missing && self.seen.settings != Mark::Missing;
             // A file that is being written looks different at every glance.
-            if now != self.seen && now == before && now != Mark::Missing {
+            if now != self.seen && now == before && !is_gone {
                 self.seen = now;
                 return;
             }

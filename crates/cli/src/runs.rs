@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use clap::Subcommand;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use toolyard_core::run::{CallId, Ending, Finding, Leaving, Upshot};
+use toolyard_hub::config::Times;
 use toolyard_hub::hub::{Hub, NotTaken, question};
 use toolyard_hub::journal::{self, Kept};
 
@@ -23,9 +26,11 @@ use crate::setup;
   toolyard runs resume 3f9a                      go on with one that was interrupted or waits for you
   toolyard runs resume 3f9a --happened pay       you looked: the call that was unknown did happen
   toolyard runs cancel 3f9a --undo               stop one, and take back what it did where that is known
+  toolyard runs scheduled                        the workflows that run by themselves, with their next times
 
 With --json: {\"runs\": [{\"run\", \"plan\", \"ending\", \"begunMs\", \"changedMs\", \"driven\"}]}, or of one
-{\"run\", \"report\", \"plan\", \"question\"}")]
+{\"run\", \"report\", \"plan\", \"question\"}; scheduled: {\"schedules\": [{\"name\", \"workflow\", \"when\", \"next\",
+\"problem\"}]}")]
 pub(crate) struct Runs {
     #[command(subcommand)]
     what: Option<What>,
@@ -62,6 +67,8 @@ enum What {
         #[arg(long)]
         undo: bool,
     },
+    /// List the workflows that a serving hub runs by itself, with their next times
+    Scheduled,
 }
 
 pub(crate) async fn run(common: &Common, asked: &Runs) -> Result<(), Failure> {
@@ -83,6 +90,7 @@ pub(crate) async fn run(common: &Common, asked: &Runs) -> Result<(), Failure> {
             let leaving = if *undo { Leaving::Nothing } else { Leaving::Everything };
             cancel(common, hub, run, leaving).await
         }
+        Some(What::Scheduled) => scheduled(common, hub).await,
     })
     .await
 }
@@ -171,6 +179,38 @@ fn list(common: &Common, hub: &Hub) -> Result<(), Failure> {
         vec![Cell::new(&record.id).add_attribute(Attribute::Bold), Cell::new(state), Cell::new(&record.name)]
     });
     let layout = Layout { header: &["run", "state", "workflow"], ..Layout::default() };
+    Ok(output::text(&output::grid(layout, rows.collect()))?)
+}
+
+async fn scheduled(common: &Common, hub: &Hub) -> Result<(), Failure> {
+    let (config, problems) = (hub.config(), hub.schedule_problems().await);
+    let problem = |name: &String| problems.iter().find(|(it, _)| it == name).map(|(_, why)| why.as_str());
+    let next = |times: &Times| times.next(Timestamp::now());
+    if common.json {
+        let told = config.schedules.iter().map(|(name, it)| {
+            json!({
+                "name": name, "workflow": it.workflow, "when": it.times.to_string(), "next": next(&it.times),
+                "problem": problem(name),
+            })
+        });
+        return Ok(output::json(&json!({ "schedules": told.collect::<Vec<_>>() }))?);
+    }
+    if config.schedules.is_empty() {
+        anstream::eprintln!("no workflow runs by itself; `schedules` in toolyard.json says which do");
+        return Ok(());
+    }
+    let rows = config.schedules.iter().map(|(name, it)| {
+        let next = next(&it.times).map(|at| at.to_zoned(TimeZone::system()).strftime("%a %F %T").to_string());
+        vec![
+            Cell::new(name).add_attribute(Attribute::Bold),
+            Cell::new(&it.workflow),
+            Cell::new(&it.times),
+            Cell::new(
+                problem(name).map_or_else(|| next.unwrap_or_default(), |why| format!("cannot run: {why}")),
+            ),
+        ]
+    });
+    let layout = Layout { header: &["schedule", "workflow", "when", "next"], ..Layout::default() };
     Ok(output::text(&output::grid(layout, rows.collect()))?)
 }
 

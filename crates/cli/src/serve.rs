@@ -16,8 +16,9 @@ use toolyard_hub::serve::http::tls::Certificate;
 use toolyard_hub::serve::{Reception, http, stdio};
 
 use crate::common::Common;
+use crate::enrich::background;
 use crate::failure::{Failure, Form};
-use crate::reload::Watch;
+use crate::reload::{Look, Watch};
 use crate::setup::{self, Source};
 
 /// Time for requests in flight when the hub is told to end.
@@ -93,7 +94,7 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
         None => "stdio".to_owned(),
     };
     // Looked at before the hub starts, so that a change meanwhile is not lost.
-    let watch = Watch::new(source.path.as_deref());
+    let watch = Watch::new(Look::at(source.path.as_deref(), &config));
     let hub = setup::hub(config, Learning::Background);
     let reception = Reception::new(Arc::clone(&hub));
     let status = tokio::spawn({
@@ -105,6 +106,14 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
         let hub = Arc::clone(&hub);
         async move { hub.resume().await }
     });
+    let enriching = tokio::spawn({
+        let hub = Arc::clone(&hub);
+        async move { background::keep_asking(&hub).await }
+    });
+    let scheduling = tokio::spawn({
+        let hub = Arc::clone(&hub);
+        async move { hub.keep_schedules().await }
+    });
     let reloading = tokio::spawn(reload(Arc::clone(&hub), common, surface, watch));
     let outcome = match listener {
         Some(listener) => {
@@ -114,7 +123,7 @@ pub(crate) async fn run(common: Common, asked: Serve) -> Result<(), Failure> {
         }
         None => over_stdio(reception, asked.profile.as_deref()).await,
     };
-    for task in [status, reloading, resuming] {
+    for task in [status, reloading, resuming, enriching, scheduling] {
         task.abort();
         let _ = task.await;
     }
@@ -202,8 +211,9 @@ pub(crate) async fn told_to_end() {
 async fn reload(hub: Arc<Hub>, common: Common, surface: Option<config::Surface>, mut watch: Watch) {
     // A first file may appear, or one that comes before the present one.
     let find = || Source::find(&common).ok();
+    let look = || Look::at(find().and_then(|it| it.path).as_deref(), &hub.config());
     loop {
-        watch.changed(|| find()?.path).await;
+        watch.changed(look).await;
         let Some(source) = find() else { continue };
         match load(&source, surface) {
             Ok(config) => {

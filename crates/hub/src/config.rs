@@ -4,6 +4,7 @@
 
 mod mistake;
 mod expand;
+mod folders;
 mod document;
 mod off;
 mod yaml;
@@ -18,6 +19,7 @@ mod enrich;
 mod toolset;
 mod trust;
 mod remote;
+mod schedule;
 mod serve;
 mod resolve;
 mod shown;
@@ -43,6 +45,7 @@ pub use document::{read_bytes, read_text};
 pub use enrich::Enrich;
 pub use events::{Collector, Events, LearningRules, Telemetry};
 pub(crate) use expand::variable_for;
+pub use folders::Folders;
 pub use language::{LanguageModel, ModelApi};
 pub use mistake::Mistake;
 pub(crate) use mistake::nearest;
@@ -51,6 +54,7 @@ pub(crate) use page::Page;
 pub use raw::schema;
 pub(crate) use remote::trusted;
 pub use remote::{Tls, TokenIssuer};
+pub use schedule::{Schedule, Times};
 pub use serve::{Callers, Profile, Serve};
 pub use services::{ImageModel, StudioServices};
 pub use toolset::{Activating, OwnTool, Place, Skill, Toolset};
@@ -145,6 +149,7 @@ pub fn default(folders: &Folders) -> Config {
         metadata: beside(&folders.config, METADATA),
         enrich: Enrich::new(folders.config.join(METADATA)),
         workflows: workflow_folders(&folders.config),
+        schedules: BTreeMap::new(),
     }
 }
 
@@ -169,42 +174,6 @@ fn workflow_folders(folder: &Path) -> Vec<PathBuf> {
 
 /// Some editors begin a text with it; JSON does not know it.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
-
-/// The folders of the user that settings refer to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folders {
-    /// The home folder, written `~`.
-    pub home: PathBuf,
-    /// Where the user's settings file is.
-    pub config: PathBuf,
-    /// Where the hub keeps what it learnt, and the sample notes.
-    pub data: PathBuf,
-}
-
-impl Folders {
-    /// Returns the folders by the custom of the operating system; `None` when there is no home folder.
-    pub fn of_user(env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
-        let folder = |name: &str| env(name).map(PathBuf::from).filter(|it| it.is_absolute());
-        let home = folder(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
-        let (config, data) = if cfg!(windows) {
-            (folder("APPDATA"), folder("LOCALAPPDATA"))
-        } else if cfg!(target_os = "macos") {
-            let support = home.join("Library/Application Support");
-            (Some(support.clone()), Some(support))
-        } else {
-            (folder("XDG_CONFIG_HOME"), folder("XDG_DATA_HOME"))
-        };
-        Some(Self {
-            config: config.unwrap_or_else(|| home.join(".config")).join("toolyard"),
-            data: data.unwrap_or_else(|| home.join(".local/share")).join("toolyard"),
-            home,
-        })
-    }
-
-    fn vault(&self) -> PathBuf {
-        self.data.join("vault")
-    }
-}
 
 /// Everything a hub needs to know before it starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -253,6 +222,8 @@ pub struct Config {
     pub enrich: Enrich,
     /// Files, or folders of files, with workflows of a person.
     pub workflows: Vec<PathBuf>,
+    /// Workflows that run by themselves, by the names of their schedules.
+    pub schedules: BTreeMap<String, Schedule>,
 }
 
 impl Config {
@@ -409,6 +380,8 @@ pub struct Routing {
     pub semantic_search: SemanticSearch,
     /// What finds arguments that words alone did not give; the person is asked when `None`.
     pub adviser: Option<LanguageModel>,
+    /// A tool that has a say in how tools rank.
+    pub ranker: Option<OwnRanker>,
     /// Asking back.
     pub clarification: Clarification,
     /// Time budgets and measurements.
@@ -427,10 +400,20 @@ impl Default for Routing {
             cache_ttl: Duration::from_secs(3600),
             semantic_search: SemanticSearch::default(),
             adviser: None,
+            ranker: None,
             clarification: Clarification::default(),
             performance: Performance::default(),
         }
     }
+}
+
+/// A tool that says how well others fit a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnRanker {
+    /// The tool, as `server__tool`.
+    pub tool: String,
+    /// How long it is waited for.
+    pub timeout: Duration,
 }
 
 /// How tools are ranked.

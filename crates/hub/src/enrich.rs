@@ -1,6 +1,6 @@
 //! What a language model writes about tools that nobody wrote about.
 //!
-//! Nothing is sent unless somebody asks for it. What was answered and screened is kept as a draft at once, so that no
+//! Nothing is sent unless somebody asks for it, once or in the settings. What was answered and screened is kept as a draft at once, so that no
 //! answer is paid for twice; it counts when a person has seen it. `core::enrich` says what is asked and what may count.
 
 mod files; //    the file of a server, and its draft

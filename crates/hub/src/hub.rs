@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 use toolyard_core::hazard;
-use toolyard_core::metadata::Sidecar;
 use toolyard_core::tool::Tool;
 use toolyard_history::Route;
 use toolyard_telemetry::Metrics;
@@ -30,7 +29,6 @@ use crate::process::Nursery;
 use crate::routing::Memory;
 use crate::screening::Screenings;
 use crate::seal::Seal;
-use crate::sidecars;
 use crate::skills::{self, Skills};
 use crate::store::{self, ServerStatus, Status, Store};
 use crate::upstream::{Audience, Changes, Failure, News, State, Surroundings, Upstream};
@@ -50,9 +48,11 @@ mod migrate; // calls of old names
 mod options; // how a hub is run
 mod spans; //  what a collector is told
 mod rank; //   how tools rank for words
+mod ranker; // what a tool of the person says about that
 mod screening; // texts that look like instructions to a model
 mod results; // what the result of a call says
 mod restart; // servers started again on request
+mod schedule; // workflows that run by themselves
 mod toolset; // what conversations are given
 mod trust; //  tools that wait for a person
 mod turns; //  servers started one after the other
@@ -226,7 +226,7 @@ impl Hub {
         let old = self.settings();
         let mut upstreams = BTreeMap::new();
         let mut fresh = Vec::new();
-        let (own, metadata_problems) = own_metadata(&config);
+        let (own, metadata_problems) = metadata::written(&config);
         let (templates, workflow_mistakes) = workflow::offered(&config);
         let (skills, skill_mistakes) = skills::read(&config);
         for mistake in &skill_mistakes {
@@ -566,17 +566,6 @@ fn keep_fresh(memory: &Memory, store: &Store) {
     {
         tracing::debug!("{err}; what was measured is lost when the hub ends");
     }
-}
-
-/// Reads what a person wrote about tools, and says what is wrong with it.
-fn own_metadata(config: &Config) -> (Arc<[Sidecar]>, Vec<String>) {
-    let (own, mut problems) = sidecars::read(&config.metadata);
-    let names = config.servers.keys().chain(config.off.keys());
-    problems.extend(sidecars::strangers(&own, &names.map(String::as_str).collect()));
-    for problem in &problems {
-        tracing::warn!("{problem}");
-    }
-    (own.into(), problems)
 }
 
 /// Takes a hub's status back when it ends.

@@ -3,6 +3,8 @@
 //! A file that cannot be used is skipped and named; it never keeps the hub from working.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use toolyard_core::metadata::Sidecar;
@@ -31,6 +33,17 @@ pub fn read(paths: &[PathBuf]) -> (Vec<Sidecar>, Vec<String>) {
         }
     }
     (sidecars, problems)
+}
+
+/// Returns a number that changes with the files, as far as their names, sizes and times tell.
+pub fn stamp(paths: &BTreeSet<&PathBuf>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for file in paths.iter().flat_map(|path| files(path, &mut Vec::new())) {
+        if let Ok(about) = std::fs::metadata(&file) {
+            (file, about.ino(), about.len(), about.mtime(), about.mtime_nsec()).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 /// Says which files are about servers that are not configured.

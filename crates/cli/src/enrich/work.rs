@@ -12,10 +12,18 @@ use toolyard_hub::enrich::{self, AnswerLine, Batch, EnrichFile, Error, Sifted, S
 use toolyard_hub::live::Snapshot;
 use toolyard_hub::web;
 
-use crate::learn::Waiting;
-
 /// A model that failed with so many batches in a row is not asked again.
 const MOST_FAILURES: usize = 3;
+
+/// What bounds the asking.
+pub(super) struct Bounds<'a, S> {
+    /// Tokens at most.
+    pub(super) tokens: usize,
+    /// Ends it, unless an answer is being screened: no answer that was paid for is lost.
+    pub(super) stop: S,
+    /// Hears how far it is.
+    pub(super) progress: &'a (dyn Fn(&str) + Sync),
+}
 
 /// What became of one tool.
 pub(super) struct Written {
@@ -41,6 +49,8 @@ pub(super) struct Report {
     /// Why it ended early.
     pub(super) ended: Option<String>,
     pub(super) tokens: usize,
+    /// Definitions that a model answered about, whatever it said.
+    pub(super) asked: BTreeSet<String>,
     /// Files that have drafts.
     pub(super) files: Vec<EnrichFile>,
 }
@@ -89,29 +99,31 @@ impl Work {
         Self { folder: folder.to_owned(), sifter: Some(sifter), snapshot, report: Report::default() }
     }
 
-    /// Asks a model about every batch, until it fails, the tokens are spent or the person has had enough.
+    /// Asks a model about every batch, until it fails, the tokens are spent or it is stopped.
     pub(super) async fn ask(
         &mut self,
         survey: &Survey,
         model: &LanguageModel,
-        most: usize,
+        bounds: Bounds<'_, impl Future<Output = ()>>,
     ) -> Result<(), Error> {
         let client = web::client();
-        let waiting = Waiting::begin("");
+        let mut stop = std::pin::pin!(bounds.stop);
         let (all, mut done, mut failures) = (survey.tools(), 0, 0);
         for batch in &survey.batches {
-            if self.report.tokens + batch.tokens() > most {
-                self.report.ended =
-                    Some(format!("{most} tokens would be passed; the same command goes on from here"));
+            if self.report.tokens + batch.tokens() > bounds.tokens {
+                self.report.ended = Some(format!(
+                    "{} tokens would be passed; the same command goes on from here",
+                    bounds.tokens
+                ));
                 break;
             }
-            waiting.say(&format!(
+            (bounds.progress)(&format!(
                 "{done} of {all} tools, about {} tokens; asking about {}",
                 self.report.tokens, batch.server
             ));
             let answered = tokio::select! {
                 answered = enrich::ask(&client, model, batch) => answered,
-                _ = tokio::signal::ctrl_c() => {
+                () = &mut stop => {
                     self.report.ended = Some("stopped; the same command goes on from here".to_owned());
                     break;
                 }
@@ -120,12 +132,16 @@ impl Work {
             match answered {
                 Ok(answered) => {
                     failures = 0;
+                    self.report.asked.extend(batch.tools.values().cloned());
                     self.report.tokens += answered.tokens;
                     self.keep(&batch.server, (&batch.tools, &answered.tools), &model.name).await?;
                 }
                 Err(err) => {
                     failures += 1;
                     let is_away = matches!(err, Error::Model(_));
+                    if !is_away {
+                        self.report.asked.extend(batch.tools.values().cloned());
+                    }
                     self.fail(batch, &err.to_string());
                     if is_away || failures == MOST_FAILURES {
                         self.report.ended = Some("the model was not asked any further".to_owned());

@@ -4,12 +4,17 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Oracle, Saying, wait_until};
+use testkit::client::Client;
+use testkit::{Oracle, Saying, wait_for, wait_until};
 
 use crate::place::{Place, names};
+use crate::serving::Hub;
 
 const FOLDER: &str = "config/toolyard/metadata";
+const SETTINGS: &str = "config/toolyard/toolyard.json";
 const FILE: &str = "config/toolyard/metadata/enriched-cafe.json";
+
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Tools whose names and texts say nothing to people, and one text that wants to be obeyed.
 fn listing(about_the_mill: &str) -> Value {
@@ -147,7 +152,7 @@ async fn r2_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there() {
     let place = hall(&oracle.ollama());
     let mut command = place.command(&["enrich", "--yes", "--json"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until(Duration::from_secs(60), || oracle.pleas().len() == 2).await;
+    wait_until(DEADLINE, || oracle.pleas().len() == 2).await;
     let interrupt = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let report: Value = serde_json::from_slice(&running.wait_with_output().unwrap().stdout).unwrap();
@@ -156,6 +161,73 @@ async fn r2_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there() {
     assert_eq!(written["tools"].as_object().unwrap().keys().collect::<Vec<_>>(), ["z0", "z1"]);
     let (left, _) = place.json(&["enrich", "--dry-run", "--json"]);
     assert_eq!((&left["done"], &left["tools"]), (&json!(2), &json!(5)));
+}
+
+/// Lets the hub ask by itself, and changes what else is wanted.
+fn in_background(place: &Place, change: impl Fn(&mut Value)) {
+    let mut settings: Value = serde_json::from_slice(&std::fs::read(place.path(SETTINGS)).unwrap()).unwrap();
+    settings["metadata"]["enrich"]["background"] = json!(true);
+    change(&mut settings);
+    place.configure(&settings.to_string());
+}
+
+#[tokio::test]
+async fn r2_a_hub_that_serves_asks_about_new_tools_and_knows_at_once_what_a_person_accepts() {
+    let oracle = Oracle::start([good()]);
+    let place = cafe(&oracle.ollama());
+    in_background(&place, |_| {});
+    let hub = Hub::serve(&place);
+    let client = Client::http(&hub.address, &[]);
+    client.initialize("2025-11-25", json!({})).await.unwrap();
+    let draft = place.path(FOLDER).join("enriched-cafe.json.draft");
+    wait_until(DEADLINE, || draft.exists()).await;
+    // A draft does not count, and a person hears of it.
+    let first = async || {
+        let asked = json!({ "task": "can I get an espresso?", "options": { "returnCandidates": true, "maxResults": 1 } });
+        client.call("smart_route", asked).await.unwrap()["structuredContent"]["candidates"][0].clone()
+    };
+    let before = first().await;
+    let health = place.run(&["doctor"]);
+    assert!(health.contains("wrote what people say for 3 tools") && health.contains("toolyard enrich cafe"));
+    let (report, exit) = place.json(&["enrich", "--yes", "--json"]);
+    assert_eq!((exit, &report["tools"][0]["state"]), (0, &json!("inForce")), "{report}");
+    assert_eq!(oracle.pleas().len(), 1, "the person's command asks for nothing that is there");
+    let probability = |it: &Value| it["probability"].as_f64().unwrap();
+    wait_for(DEADLINE, || async {
+        let now = first().await;
+        (now["tool"] == "cafe__bx7_run" && probability(&now) > probability(&before)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn r2_a_hub_asks_no_second_time_where_the_model_knew_no_answer() {
+    let oracle = Oracle::start([Saying::Text("I would rather not.".to_owned())]);
+    let place = cafe(&oracle.ollama());
+    in_background(&place, |_| {});
+    let _hub = Hub::serve(&place);
+    wait_until(DEADLINE, || oracle.pleas().len() == 2).await;
+    oracle.says(Saying::Json(json!({ "tools": [about("steep", &["make me a cup of tea"])] })));
+    let tools = json!([{ "name": "steep", "inputSchema": { "type": "object" } }]);
+    place.write("tea.json", &json!([{ "server": "tea", "tools": tools }]).to_string());
+    in_background(&place, |settings| {
+        let mut server = settings["mcpServers"]["cafe"].clone();
+        server["args"] = json!(["recorded", place.path("tea.json"), "tea", place.path("ledger.jsonl")]);
+        settings["mcpServers"]["tea"] = server;
+    });
+    let draft = place.path(FOLDER).join("enriched-tea.json.draft");
+    wait_until(DEADLINE, || draft.exists()).await;
+    assert_eq!(names(&place.path(FOLDER)), ["enriched-tea.json.draft"]);
+    let pleas = oracle.pleas();
+    assert_eq!((pleas.len(), &pleas[2].data()["server"]), (3, &json!("tea")));
+}
+
+#[test]
+fn r2_asking_by_itself_needs_a_model() {
+    let place = Place::with(r#"{ "mcpServers": {}, "metadata": { "enrich": { "background": true } } }"#);
+    let seen = place.run(&["list"]);
+    assert!(seen.contains("`metadata.enrich.background` has no model to ask"), "{seen}");
+    assert!(seen.contains("name a `model` beside it") && seen.ends_with("[exit 2]"), "{seen}");
 }
 
 #[test]

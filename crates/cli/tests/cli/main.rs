@@ -19,6 +19,7 @@ mod health; //    status, doctor, logs, login
 mod stream; //    pipes, colours, JSON
 mod serving; //   serve, and what it notices
 mod workflows; // run and runs
+mod scheduled; // workflows that run by themselves
 mod chat; //      talking to a language model
 mod toolsets; //  what conversations are given
 mod consolidate; // families of tools as few

@@ -72,14 +72,14 @@ async fn a_first_file_is_noticed() {
 }
 
 /// A hub that serves over HTTP until it is dropped.
-struct Hub {
+pub(crate) struct Hub {
     child: Child,
     said: BufReader<ChildStderr>,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Hub {
-    fn serve(place: &Place) -> Self {
+    pub(crate) fn serve(place: &Place) -> Self {
         let mut command = place.command(&["serve", "--http", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());

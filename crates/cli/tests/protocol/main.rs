@@ -46,6 +46,7 @@ mod typed; //       the type of everything that is answered
 mod learning; //    what is kept of decisions, and learnt from what people say
 mod browser; //     the dashboard in a real browser
 mod fresh; //       requests that come before tools are understood
+mod ranker; //      a ranker of the person's own
 mod played; //      the examples and plans of the seed
 mod judged; //      everyday requests, counted
 mod vault; //       a real vault of notes

@@ -10,6 +10,8 @@ use super::LanguageModel;
 pub struct Enrich {
     /// The model; without one, nothing is asked.
     pub model: Option<LanguageModel>,
+    /// Whether a serving hub asks it about new tools by itself.
+    pub background: bool,
     /// The languages in which people ask for tools.
     pub languages: Vec<String>,
     /// The folder whose files count, where what was written is kept; `None` where the settings name only files.
@@ -22,6 +24,6 @@ impl Enrich {
 
     /// Returns what holds where the settings say nothing.
     pub fn new(folder: PathBuf) -> Self {
-        Self { model: None, languages: vec!["English".to_owned()], folder: Some(folder) }
+        Self { model: None, background: false, languages: vec!["English".to_owned()], folder: Some(folder) }
     }
 }

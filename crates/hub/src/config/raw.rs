@@ -11,6 +11,7 @@ mod policy;
 mod profile;
 mod remote;
 mod sandbox;
+mod schedule;
 mod services;
 mod toolset;
 
@@ -36,6 +37,7 @@ pub(super) use policy::{
 pub(super) use profile::RawProfile;
 pub(super) use remote::{RawTls, RawTokenIssuer};
 pub(super) use sandbox::RawSandbox;
+pub(super) use schedule::{RawDay, RawSchedule};
 pub(super) use services::RawServices;
 pub(super) use toolset::{RawBudget, RawOwnTool, RawParameters, RawSkill, RawSkills, RawToolset, Tier};
 
@@ -98,6 +100,8 @@ struct Raw {
     /// Files, or folders of `.json` files, with workflows; relative to the folder of this file. The folders
     /// `workflows` and `config/workflows` beside this file by default.
     workflows: Option<Vec<String>>,
+    /// Workflows that a serving hub runs by itself, by names of your choice.
+    schedules: Option<BTreeMap<String, RawSchedule>>,
 }
 
 /// One MCP server: a command to run, a URL to connect to, or a built-in.
@@ -361,6 +365,8 @@ pub(super) struct RawRouting {
     pub(super) semantic_search: Option<RawSemanticSearch>,
     /// A language model that finds arguments which words alone did not give.
     pub(super) arguments: Option<RawArguments>,
+    /// A tool of one of your servers that has a say in how tools rank.
+    pub(super) ranker: Option<RawOwnRanker>,
     /// Asking back.
     pub(super) clarification: Option<RawClarification>,
     /// Time budgets and measurements.
@@ -395,6 +401,20 @@ pub(super) struct RawSemanticSearch {
     /// How alike request and tool must be, as a share of how alike the nearest tool is; all count by default.
     #[schemars(range(min = 0, max = 1))]
     pub(super) similarity_threshold: Option<f64>,
+}
+
+/// A tool of one of your servers that says how well others fit a request.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+#[schemars(rename = "OwnRanker")]
+pub(super) struct RawOwnRanker {
+    /// The tool, as `server__tool`.
+    #[schemars(length(min = 1))]
+    pub(super) tool: String,
+    /// Milliseconds that each request waits for it; 500 by default.
+    #[schemars(range(min = 1, max = 60_000))]
+    pub(super) timeout_ms: Option<u64>,
 }
 
 /// A language model that finds arguments which words alone did not give.

@@ -3,6 +3,7 @@
 mod agent;
 mod alias;
 mod metadata;
+mod schedule;
 mod toolset;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,22 +21,24 @@ use super::events;
 use super::mistake::Report;
 use super::raw::{
     RawAgent, RawArguments, RawAudit, RawCallers, RawCallsPerPeriod, RawClarification, RawEffect, RawEffects,
-    RawNames, RawPerformance, RawPolicy, RawProfile, RawRanking, RawRateLimit, RawRouting, RawRule,
-    RawScreening, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills, RawStance, RawStore,
+    RawNames, RawOwnRanker, RawPerformance, RawPolicy, RawProfile, RawRanking, RawRateLimit, RawRouting,
+    RawRule, RawScreening, RawSemanticSearch, RawServe, RawServer, RawSkill, RawSkills, RawStance, RawStore,
     RawSurface, RawTls, RawTokenIssuer, RawToolset, Tier,
 };
 use super::remote::Tls;
 use super::server::{self, Surroundings, resolve_path};
 use super::{
-    Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, Performance, Policy, Profile,
-    Ranking, Routing, Rule, SKILLS, ScreeningMode, SemanticSearch, Serve, Server, Skill, Stance, Store,
-    Surface, Toolset, WORKFLOWS, beside, trust, workflow_folders,
+    Audit, Callers, Clarification, Config, Folders, LanguageModel, Model, Off, OwnRanker, Performance,
+    Policy, Profile, Ranking, Routing, Rule, SKILLS, ScreeningMode, SemanticSearch, Serve, Server, Skill,
+    Stance, Store, Surface, Toolset, WORKFLOWS, beside, trust, workflow_folders,
 };
 
 /// The names of the encoder inside the program. It is a fine-tune of the one whose name people write.
 const BUILTIN_MODELS: [&str; 3] = ["builtin", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
 /// How long a model may take to find arguments before the person is asked.
 const ADVISING: Duration = Duration::from_secs(10);
+/// How long a tool may take that has a say in how others rank.
+const RANKING: Duration = Duration::from_millis(500);
 /// Where Ollama listens unless somebody changed it.
 const OLLAMA: &str = "http://127.0.0.1:11434/api/embed";
 
@@ -78,6 +81,7 @@ pub(super) fn resolve(root: &Node, folders: &Folders, folder: &Path, report: &mu
         metadata,
         enrich,
         workflows: resolving.workflows(),
+        schedules: resolving.schedules(),
         servers,
         off,
         order: servers_of(root).map(|member| member.key.clone()).collect(),
@@ -174,6 +178,7 @@ impl<'n> Resolving<'_, 'n, '_> {
             cache_ttl: raw.cache_ttl.map_or(standard.cache_ttl, Duration::from_secs),
             semantic_search: self.semantic_search(raw.semantic_search.unwrap_or_default()),
             adviser: self.adviser(raw.arguments.unwrap_or_default()),
+            ranker: raw.ranker.and_then(|raw| self.ranker(raw)),
             clarification: clarification(&raw.clarification.unwrap_or_default()),
             performance: performance(&raw.performance.unwrap_or_default()),
         }
@@ -183,6 +188,17 @@ impl<'n> Resolving<'_, 'n, '_> {
         let timeout = raw.timeout_ms.map_or(ADVISING, Duration::from_millis);
         let at = self.at(&["routing", "arguments", "model"]);
         LanguageModel::read(&raw.model?, (raw.api_key, timeout), ("routing.arguments.model", at), self.report)
+    }
+
+    fn ranker(&mut self, raw: RawOwnRanker) -> Option<OwnRanker> {
+        if !raw.tool.contains("__") {
+            let at = self.at(&["routing", "ranker", "tool"]);
+            let message = format!("`{}` in `routing.ranker` is not the name of a tool", shortened(&raw.tool));
+            self.report.add(at, message, Some("write it as server__tool".to_owned()));
+            return None;
+        }
+        let timeout = raw.timeout_ms.map_or(RANKING, Duration::from_millis);
+        Some(OwnRanker { tool: raw.tool, timeout })
     }
 
     fn semantic_search(&mut self, raw: RawSemanticSearch) -> SemanticSearch {

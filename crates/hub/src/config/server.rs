@@ -353,7 +353,7 @@ pub(super) fn resolve_path(written: &str, folder: &Path, home: &Path) -> PathBuf
 }
 
 /// Reads a length of time such as `90s`, `5m`, `1h` or `500ms`; a bare number is seconds.
-fn duration(text: &str) -> Option<Duration> {
+pub(super) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;

@@ -1,6 +1,6 @@
 //! Which tools nobody wrote about, in batches that a model is asked about at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ pub struct EnrichSelection {
     pub again: bool,
     /// Tools at most.
     pub limit: Option<usize>,
+    /// Definitions that are left out: those of [`Batch::tools`] that were asked about in vain.
+    pub except: BTreeSet<String>,
 }
 
 /// What is to be asked, and why the rest is not.
@@ -91,7 +93,7 @@ pub fn survey(
     folder: &Path,
     selection: &EnrichSelection,
 ) -> Result<Survey, Error> {
-    let looking = Looking { snapshot, own: own_notes(config), again: selection.again };
+    let looking = Looking { snapshot, own: own_notes(config), selection };
     let mut survey = Survey::default();
     let mut left = selection.limit.unwrap_or(usize::MAX);
     for (server, _) in snapshot.catalog.servers() {
@@ -125,7 +127,7 @@ struct Looking<'a> {
     snapshot: &'a Snapshot,
     /// What people wrote.
     own: Vec<Sidecar>,
-    again: bool,
+    selection: &'a EnrichSelection,
 }
 
 impl<'a> Looking<'a> {
@@ -147,7 +149,7 @@ impl<'a> Looking<'a> {
             let definition = definition(tool);
             let holds = |note: &&Note| note.source.as_ref().is_some_and(|it| it.definition == definition);
             let is_done = |notes: &BTreeMap<String, Note>| {
-                notes.get(&tool.name).filter(holds).filter(|_| !self.again).cloned()
+                notes.get(&tool.name).filter(holds).filter(|_| !self.selection.again).cloned()
             };
             if facts.phrasings().next().is_some() {
                 survey.known += 1;
@@ -155,7 +157,7 @@ impl<'a> Looking<'a> {
                 survey.drafts.entry(Arc::clone(server)).or_default().insert(tool.name.clone(), draft);
             } else if is_done(&notes).is_some() {
                 survey.done += 1;
-            } else {
+            } else if !self.selection.except.contains(&definition) {
                 wanted.push(tool);
             }
         }

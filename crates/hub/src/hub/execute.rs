@@ -170,22 +170,26 @@ impl Hub {
                 continue;
             };
             match self.take_up(&record.id).await {
-                Ok(mut execution) => {
+                Ok(execution) => {
                     tracing::info!("the workflow `{}` ({}) is resumed", record.name, record.id);
-                    let nobody = Arc::new(Caller::nobody().granted(grant));
-                    match execution.drive(self, &nobody, &mut |_| {}).await {
-                        Ok(Pause::Over(report)) => tracing::info!("{}", report.words()),
-                        Ok(Pause::Asked(_)) => tracing::warn!(
-                            "the workflow `{}` waits for a person: `toolyard runs resume {}`",
-                            record.name,
-                            record.id
-                        ),
-                        Err(halted) => tracing::error!("{halted}"),
-                    }
+                    self.drive_alone(execution, &Arc::new(Caller::nobody().granted(grant))).await;
                 }
                 Err(NotTaken::Driven(_) | NotTaken::Missing(_)) => {}
                 Err(NotTaken::Journal(err)) => tracing::error!("{err}"),
             }
+        }
+    }
+
+    /// Drives a run for which nobody is there, and says in the log what became of it.
+    pub(super) async fn drive_alone(&self, mut execution: Execution, caller: &Arc<Caller>) {
+        match execution.drive(self, caller, &mut |_| {}).await {
+            Ok(Pause::Over(report)) => tracing::info!("{}", report.words()),
+            Ok(Pause::Asked(_)) => tracing::warn!(
+                "the workflow `{}` waits for a person: `toolyard runs resume {}`",
+                execution.run().plan().name(),
+                execution.id
+            ),
+            Err(halted) => tracing::error!("{halted}"),
         }
     }
 

@@ -1,11 +1,15 @@
 //! What is known of a tool, with what was seen of its calls and the workflows that use it.
 
-use toolyard_core::metadata::Metadata;
+use std::sync::Arc;
+
+use toolyard_core::metadata::{Metadata, Sidecar};
 use toolyard_core::tool::Tool;
 
 use super::Hub;
+use crate::config::Config;
 use crate::live::Snapshot;
 use crate::meaning::{self, ImportError, StoredVector};
+use crate::sidecars;
 
 impl Hub {
     /// Returns everything that is known of a tool.
@@ -45,4 +49,15 @@ impl Hub {
     pub fn keep_vectors(&self, vectors: &[StoredVector]) -> Result<(), ImportError> {
         meaning::keep(&self.store, vectors)
     }
+}
+
+/// Reads what a person wrote about tools, and says what is wrong with it.
+pub(super) fn written(config: &Config) -> (Arc<[Sidecar]>, Vec<String>) {
+    let (own, mut problems) = sidecars::read(&config.metadata);
+    let names = config.servers.keys().chain(config.off.keys());
+    problems.extend(sidecars::strangers(&own, &names.map(String::as_str).collect()));
+    for problem in &problems {
+        tracing::warn!("{problem}");
+    }
+    (own.into(), problems)
 }

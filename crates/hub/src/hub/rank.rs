@@ -35,6 +35,8 @@ const MOST_CANDIDATES: usize = 50;
 const FIRST_CALL: u32 = 20;
 /// Tools that words make likely; their vectors are waited for.
 const LIKELY: usize = 32;
+/// Tools that a ranker of the person's own is asked about.
+const ASKED_ABOUT: usize = 20;
 
 /// What the configuration and the servers say about tools at one moment.
 struct Scene {
@@ -283,13 +285,30 @@ impl Hub {
         let routing = &scene.config.routing;
         let how = (&routing.semantic_search, routing.performance.max_routing_time);
         let sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
-        let has_failed = matches!(sensed, Sensed::Failed);
+        let mut has_failed = matches!(sensed, Sensed::Failed);
         let (sense, whole) = match &sensed {
             Sensed::Known(sense, whole) => (Some(sense), Some(whole)),
             Sensed::Nothing | Sensed::Failed => (None, None),
         };
         let availability = |tool: &Tool| scene.availability(snapshot, tool, key);
-        let liked = scene.liked(snapshot, key, whole);
+        let mut liked = scene.liked(snapshot, key, whole);
+        if let Some(ranker) = &scene.config.routing.ranker {
+            let rules = Rules { candidates: ASKED_ABOUT, ..scene.rules(key, Reasons::LeftOut) };
+            let scope = scene.scope(snapshot, key, &availability, &liked);
+            let nearest = rank::decide(scope, Request { task: &key.task, sense }, rules).candidates;
+            let nearest: Vec<usize> = nearest.iter().map(|it| it.position).collect();
+            match self.ask_ranker(ranker, (snapshot, &key.task), &nearest).await {
+                // What a person said of a tool stands.
+                Ok(said) => {
+                    let known: Vec<usize> = liked.iter().map(|(position, _)| *position).collect();
+                    liked.extend(said.into_iter().filter(|(position, _)| !known.contains(position)));
+                }
+                Err(why) => {
+                    tracing::debug!("`{}` does not rank: {why}", ranker.tool);
+                    has_failed = true;
+                }
+            }
+        }
         let scope = scene.scope(snapshot, key, &availability, &liked);
         let decision = match rank::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
         {

@@ -21,12 +21,12 @@ const KNOWN: [(&str, &str); 19] = [
     (
         "keys of settings files and of arguments of the hub's own tools",
         "confirm feedback more session arguments command args env cwd url headers enabled type name when description tools servers serve store routing toolset \
-         arguments session confirm more model",
+         arguments session confirm more model ranker tool",
     ),
     (
         "members of definitions and of tokens, switches and headers of tables of this program",
         "annotations description icons name title aud exp iss profiles servers effect client may use a minute at once \
-         after hostile server runs set until",
+         after hostile server runs set until schedule workflow when next",
     ),
     ("names that parameters have by convention", "url uri website domain path filename directory folder"),
     ("dates in names of parameters, written together", "startdate enddate duedate birthdate"),

@@ -25,8 +25,8 @@ pub(in crate::config) struct RawMetadataSettings {
     pub(in crate::config) enrich: Option<RawEnrich>,
 }
 
-/// A language model that writes what people say when they need a tool that nobody wrote about. It is asked only by
-/// `toolyard enrich`.
+/// A language model that writes what people say when they need a tool that nobody wrote about. It is asked by
+/// `toolyard enrich`, and by a serving hub where `background` says so.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -35,6 +35,9 @@ pub(in crate::config) struct RawEnrich {
     /// "ollama:MODEL", "anthropic:MODEL", or the URL of a chat endpoint with "#MODEL" at its end; none by default.
     #[schemars(length(min = 1))]
     pub(in crate::config) model: Option<String>,
+    /// Whether a serving hub asks about new tools by itself; what the model writes waits as drafts until `toolyard
+    /// enrich` has shown it. False by default.
+    pub(in crate::config) background: Option<bool>,
     /// The key that the chat endpoint wants to see.
     #[schemars(length(min = 1))]
     pub(in crate::config) api_key: Option<String>,

@@ -31,11 +31,18 @@ impl Resolving<'_, '_, '_> {
             }
         };
         let model = self.writer(&raw);
+        let background = raw.background.unwrap_or_default();
+        if background && raw.model.is_none() {
+            let at = self.at(&[METADATA, "enrich", "background"]);
+            let hint = "name a `model` beside it".to_owned();
+            self.report.add(at, "`metadata.enrich.background` has no model to ask", Some(hint));
+        }
         let languages = self.languages(raw.languages);
         (
             paths,
             Enrich {
                 model,
+                background,
                 languages: languages.unwrap_or_else(|| Enrich::new(PathBuf::new()).languages),
                 folder,
             },

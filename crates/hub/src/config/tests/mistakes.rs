@@ -472,3 +472,32 @@ fn c7_an_old_name_is_written_in_short_or_with_all_that_changed() {
     );
     assert_eq!(config.alias_phase, Phase::Gone);
 }
+
+#[test]
+fn r21_schedules_that_make_no_sense_are_mistakes() {
+    insta::assert_snapshot!(mistakes(
+        r#"{ "schedules": {
+  "never": { "workflow": "w" },
+  "both": { "workflow": "w", "at": "08:00", "every": "1h" },
+  "late": { "workflow": "w", "at": "25:00", "timeZone": "Mars/Base" },
+  "days": { "workflow": "w", "every": "1h", "on": ["mon"] },
+  "span": { "workflow": "w", "every": "soon" },
+  "day": { "workflow": "w", "at": "08:00", "on": ["someday"] },
+  "lacking": { "at": "08:00" },
+} }"#), @r#"
+    toolyard.json:2:3: the schedule `never` needs `at` or `every`, and not both
+      hint: write a time such as "at": "08:00", or a length of time such as "every": "6h"
+    toolyard.json:3:3: the schedule `both` needs `at` or `every`, and not both
+      hint: write a time such as "at": "08:00", or a length of time such as "every": "6h"
+    toolyard.json:4:36: `at` of the schedule `late` is not a time of the day
+      hint: write it as "08:00" or "17:30"
+    toolyard.json:4:57: `timeZone` of the schedule `late` is unknown
+      hint: write it as "Europe/Vienna" or "UTC"
+    toolyard.json:5:3: `on` and `timeZone` of the schedule `days` go with `at` alone
+    toolyard.json:6:39: `every` of the schedule `span` is not a length of time
+      hint: write seconds, or text such as "90s", "15m" or "6h"
+    toolyard.json:7:51: `on[0]` in `schedules.day` cannot be `someday`
+      hint: one of `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`
+    toolyard.json:8:14: `workflow` is missing in `schedules.lacking`
+    "#);
+}
