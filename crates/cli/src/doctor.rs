@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use toolyard_core::tool::clean;
 use toolyard_hub::chat;
 use toolyard_hub::config::{Config, Mistake};
-use toolyard_hub::enrich::EnrichFile;
+use toolyard_hub::enrich::{self, EnrichSelection};
 use toolyard_hub::hub::Hub;
 use toolyard_hub::store::MeaningStatus;
 
@@ -153,7 +153,7 @@ async fn settings(hub: &Hub, common: &Common, waiting: &Waiting) -> Result<Vec<F
         ("skills", skills(hub).await),
         ("old names", old_names(hub)),
         ("approvals", approvals(hub)),
-        ("phrasings", drafts(&hub.config())),
+        ("phrasings", drafts(hub)),
         ("schedules", schedules(hub).await),
         ("ranker", ranker(hub).await),
     ];
@@ -292,18 +292,19 @@ async fn ranker(hub: &Hub) -> Vec<Finding> {
 }
 
 /// Says about which servers a model wrote what nobody has seen yet.
-fn drafts(config: &Config) -> Vec<Finding> {
+fn drafts(hub: &Hub) -> Vec<Finding> {
+    let config = hub.config();
     let Some(folder) = &config.enrich.folder else { return Vec::new() };
-    let of_server = |server: &String| {
-        let tools =
-            EnrichFile::of(folder, server).and_then(|file| file.drafts()).map_or(0, |drafts| drafts.len());
-        let what =
-            format!("a model wrote what people say for {}; it does not count yet", count(tools, "tool"));
-        (tools > 0).then(|| {
-            Finding::note(what, format!("read it with `toolyard enrich {server}`, and say yes or no"))
-        })
+    let selection = EnrichSelection::default();
+    let Ok(survey) = enrich::survey(&hub.snapshot(), &config, folder, &selection) else { return Vec::new() };
+    let of_server = |(server, drafts): (&Arc<str>, &BTreeMap<String, _>)| {
+        let tools = count(drafts.len(), "tool");
+        Finding::note(
+            format!("a model wrote what people say for {tools}; it does not count yet"),
+            format!("read it with `toolyard enrich {server}`, and say yes or no"),
+        )
     };
-    config.servers.keys().filter_map(of_server).collect()
+    survey.drafts.iter().map(of_server).collect()
 }
 
 /// Says which old names of tools lead nowhere, as far as the tools of servers are known.

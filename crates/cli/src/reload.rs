@@ -1,6 +1,5 @@
-//! The settings file, and what is written about tools, as a serving hub watches them.
+//! The settings file, and files about tools and workflows beside it, as a serving hub watches them.
 
-use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,15 +25,15 @@ enum Mark {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     settings: Mark,
-    metadata: u64,
+    beside: u64,
 }
 
 impl Look {
-    /// Looks at the settings file, and at files and folders about tools.
+    /// Looks at the settings file, and at files and folders about tools and with workflows.
     pub(crate) fn at(settings: Option<&Path>, config: &Config) -> Self {
         // The folder of what a model wrote comes into being with its first file.
-        let metadata: BTreeSet<&PathBuf> = config.metadata.iter().chain(&config.enrich.folder).collect();
-        Self { settings: mark(settings), metadata: sidecars::stamp(&metadata) }
+        let beside = config.metadata.iter().chain(&config.enrich.folder).chain(&config.workflows);
+        Self { settings: mark(settings), beside: sidecars::stamp(&beside.collect()) }
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use toolyard_core::run::{CallId, Ending, Finding, Leaving, Upshot};
 use toolyard_hub::config::Times;
@@ -185,11 +184,12 @@ fn list(common: &Common, hub: &Hub) -> Result<(), Failure> {
 async fn scheduled(common: &Common, hub: &Hub) -> Result<(), Failure> {
     let (config, problems) = (hub.config(), hub.schedule_problems().await);
     let problem = |name: &String| problems.iter().find(|(it, _)| it == name).map(|(_, why)| why.as_str());
-    let next = |times: &Times| times.next(Timestamp::now());
+    let next =
+        |name: &String, times: &Times| times.next(Timestamp::now()).filter(|_| problem(name).is_none());
     if common.json {
         let told = config.schedules.iter().map(|(name, it)| {
             json!({
-                "name": name, "workflow": it.workflow, "when": it.times.to_string(), "next": next(&it.times),
+                "name": name, "workflow": it.workflow, "when": it.times.to_string(), "next": next(name, &it.times),
                 "problem": problem(name),
             })
         });
@@ -200,7 +200,8 @@ async fn scheduled(common: &Common, hub: &Hub) -> Result<(), Failure> {
         return Ok(());
     }
     let rows = config.schedules.iter().map(|(name, it)| {
-        let next = next(&it.times).map(|at| at.to_zoned(TimeZone::system()).strftime("%a %F %T").to_string());
+        let next = next(name, &it.times).map(|at| at.to_zoned(it.times.zone()));
+        let next = next.map(|at| at.strftime("%a %F %T %Z").to_string());
         vec![
             Cell::new(name).add_attribute(Attribute::Bold),
             Cell::new(&it.workflow),

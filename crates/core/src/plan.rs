@@ -119,6 +119,14 @@ impl TryFrom<Draft> for Plan {
 }
 
 impl Plan {
+    /// Whether another plan does the same, however long it may take.
+    pub fn does_the_same_as(&self, other: &Self) -> bool {
+        let bare = |plan: &Self| -> Vec<Step> {
+            plan.steps.iter().map(|step| Step { estimate_ms: 0, ..step.clone() }).collect()
+        };
+        self.name == other.name && bare(self) == bare(other)
+    }
+
     /// Most steps of one plan.
     pub const MAX_STEPS: usize = 64;
 

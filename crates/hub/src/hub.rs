@@ -232,9 +232,7 @@ impl Hub {
         for mistake in &skill_mistakes {
             tracing::warn!("{mistake}");
         }
-        for (name, off) in &config.off {
-            tracing::warn!("{}", off.sentence(name));
-        }
+        config.off.iter().for_each(|(name, off)| tracing::warn!("{}", off.sentence(name)));
         self.board.write(|written| {
             let aliases = Arc::new(aliases::of(&config));
             let mut next = Written { own, templates: Arc::clone(&templates), aliases, ..Written::default() };
@@ -279,6 +277,8 @@ impl Hub {
         for upstream in replaced.map(|(_, upstream)| Arc::clone(upstream)) {
             self.in_background(async move { upstream.stop().await });
         }
+        // They go with their servers, and with what is said to those.
+        let companions = if old.config.servers == config.servers { old.companions } else { BTreeMap::new() };
         let policy = Arc::new(Policy::new(config.policy.clone()));
         self.meanings.choose(&config.routing.semantic_search);
         self.metrics.switch(config.routing.performance.enable_metrics);
@@ -293,7 +293,7 @@ impl Hub {
             workflow_mistakes,
             skills: Arc::new(skills),
             skill_mistakes: skill_mistakes.into(),
-            companions: BTreeMap::new(),
+            companions,
         };
         let _ = self.around.audience.news.send(News::Catalog(Changes::ALL));
         self.board.stir();

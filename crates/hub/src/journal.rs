@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use toolyard_core::plan::Plan;
 use toolyard_core::run::{Ending, Leaving, Run};
 
 use crate::access::Grant;
@@ -23,6 +24,8 @@ use crate::pins::Pin;
 
 /// Runs that are over and still kept.
 const KEPT: i64 = 500;
+/// Runs of one name among which one that did the same is looked for.
+const LOOKED_AT: i64 = 20;
 
 /// Why something could not be written down or read.
 #[derive(Debug, thiserror::Error)]
@@ -159,6 +162,18 @@ impl Journal {
         self.records(sql)
     }
 
+    /// Returns the last run that did the same as a plan, or is about to.
+    pub fn last_like(&self, plan: &Plan) -> Result<Option<Kept>, Error> {
+        let sql = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run
+                   WHERE name = ?1 ORDER BY begun DESC, id LIMIT ?2";
+        let rows = self.with(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map(params![plan.name(), LOOKED_AT], raw_record)?.collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut runs = rows.into_iter().filter_map(RawRecord::read_or_warn);
+        Ok(runs.find(|kept| kept.run.plan().does_the_same_as(plan)))
+    }
+
     /// Asks whoever drives a run to stop it.
     pub fn ask_to_stop(&self, id: &str, leaving: Leaving) -> Result<(), Error> {
         let word = serde_json::to_string(&leaving).expect("own types serialise");
@@ -191,8 +206,7 @@ impl Journal {
         let rows = self.with(|connection| {
             connection.prepare_cached(sql)?.query_map([], raw_record)?.collect::<Result<Vec<_>, _>>()
         })?;
-        let read = |row: RawRecord| row.read().inspect_err(|err| tracing::warn!("{err}")).ok();
-        Ok(rows.into_iter().filter_map(read).collect())
+        Ok(rows.into_iter().filter_map(RawRecord::read_or_warn).collect())
     }
 
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
@@ -265,6 +279,10 @@ fn raw_record(row: &Row<'_>) -> rusqlite::Result<RawRecord> {
 }
 
 impl RawRecord {
+    fn read_or_warn(self) -> Option<Kept> {
+        self.read().inspect_err(|err| tracing::warn!("{err}")).ok()
+    }
+
     fn read(self) -> Result<Kept, Error> {
         let Self { id, name, begun, changed, servers, state, pins, grant } = self;
         let run: Run = match serde_json::from_str(&state) {

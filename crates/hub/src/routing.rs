@@ -11,6 +11,9 @@ mod provisional;
 mod recent;
 mod spent;
 
+use std::time::Instant;
+
+use parking_lot::Mutex;
 use toolyard_core::tool::Effect;
 
 pub use cache::Tally;
@@ -79,4 +82,6 @@ pub(crate) struct Memory {
     pub(crate) measures: Measures,
     pub(crate) spent: Spent,
     pub(crate) last: LastRoutes,
+    /// When the person's own ranker last did not answer.
+    pub(crate) ranker_failed: Mutex<Option<Instant>>,
 }

@@ -6,11 +6,16 @@ use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::broadcast::Receiver;
 use toolyard_core::tool::clean;
+use toolyard_hub::config::Config;
 use toolyard_hub::enrich::{self, EnrichSelection, Error};
 use toolyard_hub::hub::Hub;
+use toolyard_hub::live::Snapshot;
+use toolyard_hub::upstream::News;
 
 use super::MOST_TOKENS;
 use super::work::{Bounds, Report, Work};
@@ -18,46 +23,76 @@ use crate::output::count;
 
 /// Lists change several times in a row while servers start.
 const REST: Duration = Duration::from_secs(2);
-/// A model that is away may be back, and settings may have changed.
-const PAUSE: Duration = Duration::from_secs(60);
+/// A model that is away may be back after this long; each time in vain doubles it.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// What was asked since the hub began.
 #[derive(Default)]
 struct Spent {
-    /// Definitions that the model answered about, whatever it said.
-    asked: BTreeSet<String>,
+    /// Definitions that the model answered about, whatever it said, with their servers.
+    asked: BTreeSet<(Arc<str>, String)>,
     tokens: usize,
     /// What the log was told last. A model may be away for hours.
     told: Vec<String>,
+    /// The settings and tools about which nothing is left to ask.
+    done_with: Option<(Arc<Config>, Arc<Snapshot>)>,
 }
 
 /// Asks about new tools whenever some appear; does not end.
 pub(crate) async fn keep_asking(hub: &Hub) {
-    let (mut news, mut spent) = (hub.news(), Spent::default());
+    let (mut news, mut spent, mut pause) = (hub.news(), Spent::default(), FIRST_PAUSE);
     loop {
         tokio::time::sleep(REST).await;
         news = news.resubscribe();
-        if let Err(error) = ask(hub, &mut spent).await {
+        let is_away = ask(hub, &mut spent).await.unwrap_or_else(|error| {
             tracing::warn!("{error}");
+            true
+        });
+        if is_away {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        } else {
+            pause = FIRST_PAUSE;
+            // Settings without tools say nothing, and another hub may have had the turn.
+            let _ = tokio::time::timeout(FIRST_PAUSE, of_tools(&mut news)).await;
         }
-        // News that were missed are news too.
-        let _ = tokio::time::timeout(PAUSE, news.recv()).await;
     }
 }
 
-async fn ask(hub: &Hub, spent: &mut Spent) -> Result<(), Error> {
-    let config = hub.config();
+/// Waits until tools changed.
+async fn of_tools(news: &mut Receiver<News>) {
+    loop {
+        match news.recv().await {
+            // News that were missed are news too.
+            Ok(News::Catalog(_)) | Err(_) => return,
+            Ok(News::Announced { .. } | News::Resource { .. } | News::Task { .. }) => {}
+        }
+    }
+}
+
+/// Asks about all tools that nobody wrote about, and returns whether the model is away.
+async fn ask(hub: &Hub, spent: &mut Spent) -> Result<bool, Error> {
+    let (config, snapshot) = (hub.config(), hub.snapshot());
+    let is_done = spent
+        .done_with
+        .as_ref()
+        .is_some_and(|(settings, tools)| Arc::ptr_eq(settings, &config) && Arc::ptr_eq(tools, &snapshot));
     let settings = &config.enrich;
-    let (true, Some(model), Some(folder)) = (settings.background, &settings.model, &settings.folder) else {
-        return Ok(());
+    let (true, Some(model), Some(folder)) =
+        (settings.background && !is_done, &settings.model, &settings.folder)
+    else {
+        return Ok(false);
     };
     // Of several hubs over one store, one asks.
-    let Ok(Some(_turn)) = turn(&config.store.folder) else { return Ok(()) };
-    let snapshot = hub.snapshot();
+    let Ok(Some(_turn)) = turn(&config.store.folder) else { return Ok(false) };
     let selection = EnrichSelection { except: spent.asked.clone(), ..EnrichSelection::default() };
-    let survey = enrich::survey(&snapshot, &config, folder, &selection)?;
+    let of = (Arc::clone(&snapshot), Arc::clone(&config), folder.clone());
+    let looking = tokio::task::spawn_blocking(move || enrich::survey(&of.0, &of.1, &of.2, &selection)).await;
+    let survey = looking.expect("reading does not panic")?;
     if survey.batches.is_empty() {
-        return Ok(());
+        spent.done_with = Some((Arc::clone(&config), snapshot));
+        return Ok(false);
     }
     let mut work = Work::new(snapshot, &config, folder);
     let bounds = Bounds {
@@ -69,12 +104,15 @@ async fn ask(hub: &Hub, spent: &mut Spent) -> Result<(), Error> {
     let report = work.report;
     let said = said(&report);
     if said != spent.told {
-        said.iter().for_each(|line| tracing::info!("{line}"));
+        let is_bad = !report.failed.is_empty() || report.ended.is_some();
+        for line in &said {
+            if is_bad { tracing::warn!("{line}") } else { tracing::info!("{line}") }
+        }
     }
     spent.told = said;
     spent.tokens += report.tokens;
     spent.asked.extend(report.asked);
-    asked
+    asked.map(|()| report.ended.is_some())
 }
 
 /// Returns the lines for the log: what was written, and what failed.
@@ -88,7 +126,10 @@ fn said(report: &Report) -> Vec<String> {
         .failed
         .iter()
         .map(|it| format!("no phrasings for tools of `{}`: {}", clean(&it.server), clean(&it.why)));
-    written.chain(failed).collect()
+    written
+        .chain(failed)
+        .chain(report.ended.iter().map(|why| format!("no more phrasings for now: {why}")))
+        .collect()
 }
 
 /// Takes the turn to write phrasings; `None` while another program has it. Dropping it gives it back.

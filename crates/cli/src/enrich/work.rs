@@ -49,8 +49,8 @@ pub(super) struct Report {
     /// Why it ended early.
     pub(super) ended: Option<String>,
     pub(super) tokens: usize,
-    /// Definitions that a model answered about, whatever it said.
-    pub(super) asked: BTreeSet<String>,
+    /// Definitions that a model answered about, whatever it said, with their servers.
+    pub(super) asked: BTreeSet<(Arc<str>, String)>,
     /// Files that have drafts.
     pub(super) files: Vec<EnrichFile>,
 }
@@ -132,15 +132,17 @@ impl Work {
             match answered {
                 Ok(answered) => {
                     failures = 0;
-                    self.report.asked.extend(batch.tools.values().cloned());
+                    self.report.asked.extend(definitions(batch));
                     self.report.tokens += answered.tokens;
                     self.keep(&batch.server, (&batch.tools, &answered.tools), &model.name).await?;
                 }
                 Err(err) => {
                     failures += 1;
                     let is_away = matches!(err, Error::Model(_));
+                    // What cannot be used costs as much as what can.
+                    self.report.tokens += batch.tokens();
                     if !is_away {
-                        self.report.asked.extend(batch.tools.values().cloned());
+                        self.report.asked.extend(definitions(batch));
                     }
                     self.fail(batch, &err.to_string());
                     if is_away || failures == MOST_FAILURES {
@@ -250,4 +252,9 @@ impl Work {
         let tools = batch.tools.keys().cloned().collect();
         self.report.failed.push(Failed { server: Arc::clone(&batch.server), tools, why: why.to_owned() });
     }
+}
+
+/// What a batch is about, with its server.
+fn definitions(batch: &Batch) -> impl Iterator<Item = (Arc<str>, String)> {
+    batch.tools.values().map(|definition| (Arc::clone(&batch.server), definition.clone()))
 }

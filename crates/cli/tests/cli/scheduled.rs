@@ -13,7 +13,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Milliseconds between two runs.
 const PERIOD: u64 = 2000;
 
-/// A home with a note, workflows that tag and overwrite it, and these schedules.
+/// A home with a note, workflows that add to it and overwrite it, and these schedules.
 fn place(schedules: &Value) -> Place {
     let place = Place::new();
     let settings = json!({
@@ -29,7 +29,9 @@ fn place(schedules: &Value) -> Place {
         });
         place.write(&format!("config/toolyard/workflows/{name}.json"), &written.to_string());
     };
-    workflow("tag", "notes__tag_note", json!({ "note": "Hive.md", "add": ["{{parameters.tag}}"] }));
+    // The same tool twice, so that what one run shows of its speed changes the plan of the other.
+    let more = json!({ "note": "Hive.md", "content": "{{parameters.tag}}", "mode": "append" });
+    workflow("tag", "notes__update_note", more);
     let gone = json!({ "note": "Hive.md", "content": "Gone.", "mode": "replace" });
     workflow("burn", "notes__update_note", gone);
     place.write("Notes/Hive.md", "# Hive\n\nBees live here.\n");
@@ -48,11 +50,13 @@ async fn r21_a_workflow_runs_at_its_times_and_once_however_many_hubs_serve() {
     let every = json!({ "workflow": "tag", "values": { "tag": "sweet" }, "every": PERIOD / 1000 });
     let place = place(&json!({ "tagging": every }));
     let _hubs = [Hub::serve(&place), Hub::serve(&place)];
-    wait_until(DEADLINE, || runs(&place, "tag").len() >= 3).await;
+    wait_until(DEADLINE, || runs(&place, "tag").len() >= 5).await;
     let runs = runs(&place, "tag");
     assert!(place.read("Notes/Hive.md").contains("sweet"));
-    let times: BTreeSet<u64> = runs.iter().map(|run| run["begunMs"].as_u64().unwrap() / PERIOD).collect();
-    assert_eq!(times.len(), runs.len(), "one run each time: {runs:#?}");
+    let begun: BTreeSet<u64> = runs.iter().map(|run| run["begunMs"].as_u64().unwrap()).collect();
+    let times = (begun.last().unwrap() - begun.first().unwrap()) / PERIOD;
+    // The first may have begun late, and the last in time.
+    assert!(runs.len() as u64 <= times + 2, "one run each time: {runs:#?}");
 }
 
 #[tokio::test]
@@ -72,6 +76,28 @@ async fn r21_a_scheduled_run_that_destroys_waits_for_a_person_and_is_not_begun_a
     assert!(!place.read("Notes/Hive.md").contains("Bees"));
 }
 
+#[tokio::test]
+async fn r21_a_run_whose_hub_was_killed_is_taken_up_by_another_at_the_next_time() {
+    let place = Place::with(
+        r#"{ "mcpServers": { "good": { "command": "FAULT" } },
+             "schedules": { "napping": { "workflow": "nap", "every": "1s" } } }"#,
+    );
+    let nap = json!({
+        "name": "nap", "description": "Sleeps.",
+        "steps": [{ "name": "sleep", "tool": "good__sleep", "arguments": { "ms": 6000 } }],
+    });
+    place.write("config/toolyard/workflows/nap.json", &nap.to_string());
+    let first = Hub::serve(&place);
+    wait_until(DEADLINE, || !runs(&place, "nap").is_empty()).await;
+    // It finds the run driven when it starts, and begins none of its own.
+    let _second = Hub::serve(&place);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    first.kill9();
+    let of = || runs(&place, "nap").pop().unwrap();
+    assert_eq!((runs(&place, "nap").len(), &of()["ending"]), (1, &json!("open")));
+    wait_until(DEADLINE, || of()["ending"] == "completed").await;
+}
+
 #[test]
 fn r21_schedules_are_listed_with_their_times_and_what_is_wrong_with_them() {
     let place = place(&json!({
@@ -87,6 +113,7 @@ fn r21_schedules_are_listed_with_their_times_and_what_is_wrong_with_them() {
     assert_eq!(of("lost")["problem"], "there is no workflow `tidy` for the configured servers");
     let seen = place.run(&["runs", "scheduled"]);
     assert!(seen.contains("cannot run: there is no workflow `tidy`"), "{seen}");
+    assert!(of("lost")["next"].is_null() && seen.contains("08:00:00 UTC"), "{said:#}\n{seen}");
     let health = place.run(&["doctor"]);
     assert!(health.contains("`lost` cannot run") && health.contains("under `schedules.lost`"), "{health}");
 }

@@ -88,6 +88,10 @@ impl Hub {
         hub
     }
 
+    pub(crate) fn kill9(mut self) {
+        self.child.kill().unwrap();
+    }
+
     /// The next line on its stderr.
     fn next_line(&mut self) -> String {
         let mut line = String::new();

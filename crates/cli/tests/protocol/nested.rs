@@ -78,7 +78,15 @@ async fn r21_hubs_over_one_store_serve_the_same_clients() {
     let wipe = |context: Value| json!({"task": "store__wipe", "values": {"path": "/x"}, "context": context});
     let asked = route(&client, wipe(json!({}))).await;
     let confirm = asked["confirm"].as_str().unwrap_or_else(|| panic!("it is asked about: {asked}"));
-    let done = whole(&there, wipe(json!({"confirm": confirm}))).await;
+    let stranger = second.session("", json!({})).await;
+    let task = json!({"task": "store__wipe", "context": {"confirm": confirm}});
+    let dry = json!({"task": "store__wipe", "context": {"confirm": confirm}, "options": {"dryRun": true}});
+    for asked in [dry, task] {
+        let heard = whole(&stranger, asked).await;
+        assert!(!heard.to_string().contains("/x"), "nobody else hears what it is about: {heard}");
+    }
+    // The handle is enough.
+    let done = whole(&there, json!({"task": "store__wipe", "context": {"confirm": confirm}})).await;
     assert!(done["isError"] != true && done.to_string().contains("wiped"), "{done}");
     // What was used up there is used up here.
     let again = whole(&client, wipe(json!({"confirm": confirm}))).await;

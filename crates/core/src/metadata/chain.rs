@@ -53,24 +53,23 @@ pub(super) fn followers(catalog: &Catalog, knowledge: &Knowledge, position: usiz
 pub fn giver(catalog: &Catalog, knowledge: &Knowledge, position: usize, parameter: &str) -> Option<usize> {
     let (tool, form) = (&catalog.tools()[position], catalog.form(position));
     let field = form.fields().iter().find(|field| field.path.join(".") == parameter)?;
-    let (name, kept) = (field.path.last()?, &vocabulary().parameters.kept);
-    let (marks, nouns): (Vec<String>, Vec<String>) =
-        words(name).map(str::to_lowercase).partition(|word| kept.contains(word));
-    if !words(name).last().is_some_and(|last| marks.contains(&last.to_lowercase()))
-        || !field.choices.is_empty()
-    {
+    let nouns = identified(field.path.last()?).filter(|_| field.choices.is_empty())?;
+    let own = about(tool, knowledge.of(position));
+    // What is made gets an id of its own.
+    let is_own = field.path.len() == 1 && nouns.iter().all(|term| own.contains(term));
+    if is_own && knowledge.of(position).action == Action::Create {
         return None;
     }
-    let wanted = if nouns.is_empty() {
-        about(tool, knowledge.of(position))
-    } else {
-        terms(&nouns.join(" "), MOST_TERMS)
-    };
+    let wanted = if nouns.is_empty() { own } else { nouns };
     let fit = |at: usize| {
         let (other, facts) = (&catalog.tools()[at], knowledge.of(at));
         let finds = matches!(facts.action, Action::Search | Action::List) && facts.effect == Effect::Read;
         let needs = || other.parameters.iter().filter(|it| it.required);
-        if !finds || other.id == tool.id || needs().any(|it| it.name == parameter) {
+        let needs_it = |name: &str| {
+            let same = |terms: Vec<String>| terms.is_empty() || terms.iter().any(|it| wanted.contains(it));
+            name == parameter || identified(name).is_some_and(same)
+        };
+        if !finds || other.id == tool.id || needs().any(|it| needs_it(&it.name)) {
             return None;
         }
         let is_about = about(other, facts).iter().any(|term| wanted.contains(term));
@@ -81,6 +80,15 @@ pub fn giver(catalog: &Catalog, knowledge: &Knowledge, position: usize, paramete
     let others =
         catalog.of_server(&tool.server).iter().filter_map(|other| catalog.position(other.id.as_str()));
     others.filter_map(fit).max().map(|(_, _, Reverse(at))| at)
+}
+
+/// Returns what a parameter identifies, as terms (none for a bare `id`); `None` where it identifies nothing.
+fn identified(name: &str) -> Option<Vec<String>> {
+    let kept = &vocabulary().parameters.kept;
+    let (marks, nouns): (Vec<String>, Vec<String>) =
+        words(name).map(str::to_lowercase).partition(|word| kept.contains(word));
+    let is_mark = words(name).last().is_some_and(|last| marks.contains(&last.to_lowercase()));
+    is_mark.then(|| terms(&nouns.join(" "), MOST_TERMS))
 }
 
 /// The things that a tool is about, as terms.
@@ -137,7 +145,7 @@ mod tests {
             let schema = json!({"type": "object", "properties": properties, "required": required});
             to_raw_value(&json!({"name": name, "inputSchema": schema})).expect("JSON")
         };
-        let tools: [(&str, &[&str]); 8] = [
+        let tools: [(&str, &[&str]); 11] = [
             ("get_page", &["pageId"]),
             ("add_comment", &["page_id", "text"]),
             ("search_pages", &["query", "space"]),
@@ -146,8 +154,11 @@ mod tests {
             ("list_comments", &["page_id"]),
             ("remove_pages", &["page_id"]),
             ("attach_file", &["file", "parent.page_id"]),
+            ("create_page", &["key", "parent_page_id"]),
+            ("delete_label", &["label_id"]),
+            ("search_labels", &["labelId"]),
         ];
-        let bounds = Bounds { tools: 9, name_chars: 99, description_chars: 999, nesting: 9 };
+        let bounds = Bounds { tools: 19, name_chars: 99, description_chars: 999, nesting: 9 };
         let tools_of = tools.iter().map(define).collect();
         let (catalog, _) =
             Catalog::gather([(Advertised { server: Arc::from("wiki"), tools: tools_of }, bounds)]);
@@ -163,11 +174,18 @@ mod tests {
             ("add_comment", "page_id"),
             ("list_comments", "page_id"),
             ("attach_file", "parent.page_id"),
+            ("create_page", "parent_page_id"),
         ] {
             assert_eq!(found(tool, parameter).as_deref(), Some("list_pages"), "{tool}: {parameter}");
         }
         let own = "an id without a noun is of what the tool is about";
         assert_eq!(found("delete_comment", "id").as_deref(), Some("list_comments"), "{own}");
+    }
+
+    #[test]
+    fn v3_nothing_finds_the_id_of_what_is_only_made_nor_one_that_it_needs_itself() {
+        assert_eq!(found("create_page", "key"), None);
+        assert_eq!(found("delete_label", "label_id"), None);
     }
 
     #[test]

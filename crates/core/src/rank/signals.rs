@@ -69,7 +69,7 @@ signals! {
     Available => "available", "the server is reachable";
     Tier => "tier", "the tool is a fallback";
     Recent => "recent", "was used in this conversation";
-    Liked => "liked", "was right for such requests before";
+    Liked => "liked", "is preferred for such requests";
     Preferred => "preferred", "the server is preferred";
 }
 

@@ -21,7 +21,7 @@ pub(super) const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// No setting is nested deeper than a handful of levels.
 pub(super) const MOST_LEVELS: usize = 100;
 /// The top-level keys whose values may refer to the environment.
-const EXPANDED: [&str; 6] = ["mcpServers", "servers", "serve", "store", "routing", "toolset"];
+const EXPANDED: [&str; 7] = ["mcpServers", "servers", "serve", "store", "routing", "toolset", "schedules"];
 
 /// One value and where it is written.
 pub(super) struct Node {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 /// Days after which a day of the week has come round, with some to spare for days that a time zone leaves out.
 const LOOKED_AT: usize = 10;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A workflow that a serving hub runs by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,22 @@ impl Times {
                     .filter_map(|day| Some(day.to_datetime(*at).to_zoned(zone.clone()).ok()?.timestamp()))
                     .find(|time| *time > after)
             }
+        }
+    }
+
+    /// Returns where its times are meant; here, unless it says otherwise.
+    pub fn zone(&self) -> TimeZone {
+        match self {
+            Self::Every(_) => TimeZone::system(),
+            Self::Daily { zone, .. } => zone.clone(),
+        }
+    }
+
+    /// Returns how long it is from one time to the next, about.
+    pub fn period(&self) -> Duration {
+        match self {
+            Self::Every(period) => *period,
+            Self::Daily { .. } => DAY,
         }
     }
 

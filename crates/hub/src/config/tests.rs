@@ -338,6 +338,7 @@ fn r14_every_key_of_the_routing_block_is_read() {
         "cacheSize": 10, "cacheTTL": 60,
         "semanticSearch": { "enabled": false, "model": "./weights", "similarityThreshold": 0.5 },
         "arguments": { "model": "ollama:qwen3:4b", "apiKey": "${TOKEN}", "timeoutMs": 900 },
+        "ranker": { "tool": "mine__rank", "timeoutMs": 300 },
         "clarification": { "enabled": false, "showAlternatives": 2, "explainReasoning": false },
         "performance": { "maxRoutingTime": 50, "timeoutMs": 700, "enableMetrics": false } },
         "mcpServers": { "a": { "command": "a" }, "b": { "command": "b", "timeout": 8000 } } }"#;
@@ -368,6 +369,12 @@ fn r14_every_key_of_the_routing_block_is_read() {
                     …,
                 ),
                 timeout: 900ms,
+            },
+        ),
+        ranker: Some(
+            OwnRanker {
+                tool: "mine__rank",
+                timeout: 300ms,
             },
         ),
         clarification: Clarification {

@@ -33,8 +33,8 @@ pub struct EnrichSelection {
     pub again: bool,
     /// Tools at most.
     pub limit: Option<usize>,
-    /// Definitions that are left out: those of [`Batch::tools`] that were asked about in vain.
-    pub except: BTreeSet<String>,
+    /// Definitions that are left out: those of [`Batch::tools`] that were asked about in vain, with their servers.
+    pub except: BTreeSet<(Arc<str>, String)>,
 }
 
 /// What is to be asked, and why the rest is not.
@@ -157,7 +157,7 @@ impl<'a> Looking<'a> {
                 survey.drafts.entry(Arc::clone(server)).or_default().insert(tool.name.clone(), draft);
             } else if is_done(&notes).is_some() {
                 survey.done += 1;
-            } else if !self.selection.except.contains(&definition) {
+            } else if !self.selection.except.contains(&(Arc::clone(server), definition)) {
                 wanted.push(tool);
             }
         }

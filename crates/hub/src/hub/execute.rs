@@ -13,8 +13,8 @@ use toolyard_core::arguments::Form;
 use toolyard_core::hazard;
 use toolyard_core::plan::{Input, Plan, Step};
 use toolyard_core::run::{
-    Allowance, Call, CallId, Confirmation, Direction, Finding, Leaving, Next, Outcome, Report, Run, Stale,
-    reading,
+    Allowance, Call, CallId, Confirmation, Direction, Ending, Finding, Leaving, Next, Outcome, Report, Run,
+    Stale, reading,
 };
 use toolyard_core::tool::{Effect, Tool, ToolId};
 
@@ -183,7 +183,10 @@ impl Hub {
     /// Drives a run for which nobody is there, and says in the log what became of it.
     pub(super) async fn drive_alone(&self, mut execution: Execution, caller: &Arc<Caller>) {
         match execution.drive(self, caller, &mut |_| {}).await {
-            Ok(Pause::Over(report)) => tracing::info!("{}", report.words()),
+            Ok(Pause::Over(report)) if report.ending == Ending::Completed => {
+                tracing::info!("{}", report.words());
+            }
+            Ok(Pause::Over(report)) => tracing::warn!("run {}: {}", execution.id, report.words()),
             Ok(Pause::Asked(_)) => tracing::warn!(
                 "the workflow `{}` waits for a person: `toolyard runs resume {}`",
                 execution.run().plan().name(),
@@ -501,7 +504,7 @@ impl Execution {
 }
 
 /// Writing through to the disk takes milliseconds; other requests are served meanwhile.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, journal::Error> + Send + 'static,
 ) -> Result<T, journal::Error> {
     tokio::task::spawn_blocking(work).await.expect("the journal does not panic")

@@ -7,7 +7,8 @@ use toolyard_core::decide::normalised;
 use toolyard_core::index::tool_text;
 use toolyard_core::lessons::Similar;
 use toolyard_core::rank::{
-    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Verdict, Weights,
+    self, Availability, Candidate, Decision, Method, Ranked, Reasons, Request, Rules, Scope, Sense, Verdict,
+    Weights,
 };
 use toolyard_core::session::USUAL;
 use toolyard_core::thresholds::thresholds;
@@ -112,10 +113,21 @@ impl Scene {
 
     /// Ranks by words and metadata alone, at once.
     fn by_words(&self, snapshot: &Snapshot, key: &Key, reasons: Reasons) -> Decision {
-        let availability = |tool: &Tool| self.availability(snapshot, tool, key);
         let liked = self.liked(snapshot, key, None);
-        let scope = self.scope(snapshot, key, &availability, &liked);
-        rank::decide(scope, Request::in_words(&key.task), self.rules(key, reasons))
+        self.decided(snapshot, (key, None), &liked, self.rules(key, reasons))
+    }
+
+    /// Ranks by what is known at once.
+    fn decided(
+        &self,
+        snapshot: &Snapshot,
+        (key, sense): (&Key, Option<&Sense>),
+        liked: &[(usize, f32)],
+        rules: Rules<'_>,
+    ) -> Decision {
+        let availability = |tool: &Tool| self.availability(snapshot, tool, key);
+        let scope = self.scope(snapshot, key, &availability, liked);
+        rank::decide(scope, Request { task: &key.task, sense }, rules)
     }
 
     fn profile(&self) -> Method<'static> {
@@ -196,6 +208,8 @@ impl Hub {
         let mut scene = self.scene();
         let mut config = Config::clone(&scene.config);
         config.routing.confidence_threshold = confidence;
+        // It is a tool, and each call of it would count.
+        config.routing.ranker = None;
         let mut key = Key {
             task: normalised(wanted.task),
             preferred_server: wanted.preferred_server.map(str::to_owned),
@@ -279,36 +293,23 @@ impl Hub {
         key.world = scene.world(snapshot);
         let is_enough = |meant: &&Published| readiness > Readiness::Lacking || meant.covers(snapshot);
         let Some(meant) = scene.meant.as_deref().filter(is_enough) else {
-            let decision = scene.by_words(snapshot, key, reasons);
-            return Ranking { decision, readiness, has_failed: false, waited };
+            let liked = scene.liked(snapshot, key, None);
+            let own = self.with_ranker(scene, snapshot, (key, None), liked).await;
+            let decision = scene.decided(snapshot, (key, None), &own.liked, scene.rules(key, reasons));
+            return Ranking { decision, readiness, has_failed: own.has_failed, waited: waited + own.waited };
         };
         let routing = &scene.config.routing;
         let how = (&routing.semantic_search, routing.performance.max_routing_time);
         let sensed = self.meanings.sense(meant, (snapshot, &key.task), how).await;
-        let mut has_failed = matches!(sensed, Sensed::Failed);
+        let has_failed = matches!(sensed, Sensed::Failed);
         let (sense, whole) = match &sensed {
             Sensed::Known(sense, whole) => (Some(sense), Some(whole)),
             Sensed::Nothing | Sensed::Failed => (None, None),
         };
         let availability = |tool: &Tool| scene.availability(snapshot, tool, key);
-        let mut liked = scene.liked(snapshot, key, whole);
-        if let Some(ranker) = &scene.config.routing.ranker {
-            let rules = Rules { candidates: ASKED_ABOUT, ..scene.rules(key, Reasons::LeftOut) };
-            let scope = scene.scope(snapshot, key, &availability, &liked);
-            let nearest = rank::decide(scope, Request { task: &key.task, sense }, rules).candidates;
-            let nearest: Vec<usize> = nearest.iter().map(|it| it.position).collect();
-            match self.ask_ranker(ranker, (snapshot, &key.task), &nearest).await {
-                // What a person said of a tool stands.
-                Ok(said) => {
-                    let known: Vec<usize> = liked.iter().map(|(position, _)| *position).collect();
-                    liked.extend(said.into_iter().filter(|(position, _)| !known.contains(position)));
-                }
-                Err(why) => {
-                    tracing::debug!("`{}` does not rank: {why}", ranker.tool);
-                    has_failed = true;
-                }
-            }
-        }
+        let liked = scene.liked(snapshot, key, whole);
+        let Own { liked, has_failed: is_alone, waited: for_it } =
+            self.with_ranker(scene, snapshot, (key, sense), liked).await;
         let scope = scene.scope(snapshot, key, &availability, &liked);
         let decision = match rank::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
         {
@@ -320,7 +321,30 @@ impl Hub {
                 open.decide(&fits)
             }
         };
-        Ranking { decision, readiness, has_failed, waited }
+        Ranking { decision, readiness, has_failed: has_failed || is_alone, waited: waited + for_it }
+    }
+
+    /// Adds what the person's own ranker says to what was learnt.
+    async fn with_ranker(
+        &self,
+        scene: &Scene,
+        snapshot: &Snapshot,
+        (key, sense): (&Key, Option<&Sense>),
+        mut liked: Vec<(usize, f32)>,
+    ) -> Own {
+        let Some(ranker) = &scene.config.routing.ranker else {
+            return Own { liked, has_failed: false, waited: Duration::ZERO };
+        };
+        let start = Instant::now();
+        let rules = Rules { candidates: ASKED_ABOUT, ..scene.rules(key, Reasons::LeftOut) };
+        let nearest = scene.decided(snapshot, (key, sense), &liked, rules).candidates;
+        let nearest: Vec<usize> = nearest.iter().map(|it| it.position).collect();
+        let said = self.hear_ranker(ranker, (snapshot, &key.task), &nearest).await;
+        let has_failed = said.is_none();
+        // What a person said of a tool stands.
+        let known: Vec<usize> = liked.iter().map(|(position, _)| *position).collect();
+        liked.extend(said.into_iter().flatten().filter(|(position, _)| !known.contains(position)));
+        Own { liked, has_failed, waited: start.elapsed() }
     }
 
     /// Waits for the vectors that a request needs, as long as a first call may take.
@@ -422,13 +446,22 @@ fn found(scene: &Scene, snapshot: &Snapshot, key: &Key, decision: &Decision) -> 
     found
 }
 
+/// What is known to be right or wrong, with what the person's own ranker says.
+struct Own {
+    liked: Vec<(usize, f32)>,
+    /// Whether it did not answer.
+    has_failed: bool,
+    /// How long it was waited for.
+    waited: Duration,
+}
+
 /// A decision, and what it was made from.
 struct Ranking {
     decision: Decision,
     readiness: Readiness,
-    /// Whether the model did not answer.
+    /// Whether the model, or a ranker, did not answer.
     has_failed: bool,
-    /// How long vectors were waited for.
+    /// How long vectors and a ranker were waited for.
     waited: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! Workflows that run by themselves, at the times that the settings say.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,44 +9,51 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 use toolyard_core::plan::Plan;
+use toolyard_core::run::Ending;
 
-use super::Hub;
+use super::execute::blocking;
+use super::{Hub, NotTaken};
 use crate::caller::Caller;
-use crate::config::Schedule;
+use crate::config::{Schedule, nearest};
+use crate::journal::Kept;
 
 /// How often the clock is looked at when nothing is due: timers stand still while a machine sleeps, and settings change.
 const GLANCE: SignedDuration = SignedDuration::from_secs(5);
-/// How long it is remembered that something was done at its time.
-const REMEMBERED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+/// How long it is remembered at least that something was done at its time.
+const REMEMBERED: Duration = Duration::from_secs(600);
+/// Servers that have just been started are given so long.
+const SETTLING: Duration = Duration::from_secs(10);
 
 impl Hub {
     /// Runs workflows at their times; does not end. Times at which no hub serves are missed, and of several hubs over one
     /// store one runs each.
     pub async fn keep_schedules(self: &Arc<Self>) {
-        let (mut runs, mut under_way) = (JoinSet::new(), BTreeSet::new());
-        let mut seen = Timestamp::now();
+        let (mut runs, mut under_way) = (JoinSet::new(), BTreeMap::new());
+        let (mut seen, mut told) = (Timestamp::now(), Told::default());
         loop {
             tokio::time::sleep(self.until_next(seen)).await;
-            while let Some(over) = runs.try_join_next() {
-                if let Ok(name) = over {
-                    under_way.remove(&name);
+            while let Some(over) = runs.try_join_next_with_id() {
+                let (id, said) =
+                    over.map_or_else(|panicked| (panicked.id(), None), |(id, it)| (id, Some(it)));
+                under_way.retain(|_, it| *it != id);
+                if let Some((name, outcome)) = said {
+                    told.tell(name, outcome);
                 }
             }
             let now = Timestamp::now();
             for (name, schedule) in &self.config().schedules {
                 let Some(at) = schedule.times.last_within(seen, now) else { continue };
-                if !self.spend(number(name, schedule, at), REMEMBERED) {
+                if under_way.contains_key(name) {
+                    told.tell(name.clone(), Err("its last run is still under way".to_owned()));
                     continue;
                 }
-                if !under_way.insert(name.clone()) {
-                    tracing::warn!("`{name}` is not run: its last run is still under way");
-                    continue;
-                }
-                let (hub, name, schedule) = (Arc::clone(self), name.clone(), schedule.clone());
-                runs.spawn(async move {
-                    hub.run_scheduled(&name, &schedule).await;
-                    name
+                let (hub, due) =
+                    (Arc::clone(self), Due { name: name.clone(), schedule: schedule.clone(), at });
+                let run = runs.spawn(async move {
+                    let outcome = hub.run_scheduled(&due).await;
+                    (due.name, outcome)
                 });
+                under_way.insert(name.clone(), run.id());
             }
             seen = now;
         }
@@ -67,30 +74,72 @@ impl Hub {
         let templates = self.templates();
         let template = templates.iter().find(|template| template.name == schedule.workflow);
         let template = template.ok_or_else(|| {
-            format!("there is no workflow `{}` for the configured servers", schedule.workflow)
+            let missing = format!("there is no workflow `{}` for the configured servers", schedule.workflow);
+            let meant = nearest(&schedule.workflow, templates.iter().map(|it| it.name.as_str()));
+            match meant {
+                Some(meant) => format!("{missing}; is it `{meant}`?"),
+                None if self.workflow_mistakes().is_empty() => missing,
+                None => format!("{missing}; some files have mistakes: `toolyard run` lists them"),
+            }
         })?;
         let plan = self.plan_of(template, &schedule.values).await.map_err(|problems| problems.join("; "))?;
         Ok(self.judged(plan))
     }
 
-    async fn run_scheduled(&self, name: &str, schedule: &Schedule) {
-        let plan = match self.scheduled_plan(schedule).await {
-            Ok(plan) => plan,
-            Err(why) => return tracing::error!("`{name}` is not run: {why}"),
-        };
-        // What waits for a person, or is driven by another hub, is not begun a second time.
-        let journal = Arc::clone(self.journal());
-        let unfinished = tokio::task::spawn_blocking(move || journal.unfinished()).await;
-        let unfinished = unfinished.expect("reading does not panic").unwrap_or_default();
-        if let Some(open) = unfinished.iter().find(|open| open.run.plan() == &plan) {
-            return tracing::warn!("`{name}` is not run: run {} is not over", open.id);
+    /// Runs a workflow whose time has come; why it is not run otherwise.
+    async fn run_scheduled(&self, due: &Due) -> Result<(), String> {
+        let Due { name, schedule, at } = due;
+        let number = number(name, schedule, *at);
+        let mut plan = self.scheduled_plan(schedule).await;
+        if plan.is_err() && self.configured_for() < SETTLING {
+            tokio::time::sleep(SETTLING).await;
+            plan = self.scheduled_plan(schedule).await;
         }
-        match self.begin(plan).await {
-            Ok(execution) => {
-                tracing::info!("`{name}` begins: the workflow `{}`, run {}", schedule.workflow, execution.id);
-                self.drive_alone(execution, &Arc::new(Caller::nobody())).await;
+        let plan = plan?;
+        if self.store.is_spent(number) {
+            // Another hub was quicker.
+            return Ok(());
+        }
+        let (journal, wanted) = (Arc::clone(self.journal()), plan.clone());
+        let last = blocking(move || journal.last_like(&wanted)).await.map_err(|err| err.to_string())?;
+        if let Some(last) = last {
+            match last.ending() {
+                Ending::Open => return self.go_on(&last).await,
+                Ending::Unknown => {
+                    let id = last.id;
+                    return Err(format!(
+                        "what run {id} did is not known; look, and see `toolyard runs show {id}`"
+                    ));
+                }
+                Ending::Completed | Ending::Undone | Ending::Failed | Ending::Cancelled => {}
             }
-            Err(err) => tracing::error!("`{name}` is not run: {err}"),
+        }
+        // Only now, so that a hub that cannot run it leaves it to another.
+        let remembered = schedule.times.period().saturating_mul(2).max(REMEMBERED);
+        if !self.spend(number, remembered) {
+            return Ok(());
+        }
+        let execution = self.begin(plan).await.map_err(|err| err.to_string())?;
+        tracing::info!("`{name}` begins: the workflow `{}`, run {}", schedule.workflow, execution.id);
+        self.drive_alone(execution, &Arc::new(Caller::nobody())).await;
+        Ok(())
+    }
+
+    /// Goes on with a run that nobody drives any more, in place of a new one.
+    async fn go_on(&self, last: &Kept) -> Result<(), String> {
+        let id = &last.id;
+        if last.run.asked().is_some() || last.grant.is_some() {
+            return Err(format!("run {id} waits for a person: `toolyard runs resume {id}`"));
+        }
+        match self.take_up(id).await {
+            Ok(execution) => {
+                tracing::info!("the workflow `{}` ({id}) is resumed", last.name);
+                self.drive_alone(execution, &Arc::new(Caller::nobody())).await;
+                Ok(())
+            }
+            Err(NotTaken::Driven(_)) => Err("its last run is still under way".to_owned()),
+            Err(NotTaken::Missing(_)) => Ok(()),
+            Err(NotTaken::Journal(err)) => Err(err.to_string()),
         }
     }
 
@@ -101,6 +150,31 @@ impl Hub {
         let wait = next.map_or(GLANCE, |next| next.duration_since(Timestamp::now()).min(GLANCE));
         // A little later than its time, not a little earlier.
         Duration::try_from(wait).unwrap_or_default() + Duration::from_millis(1)
+    }
+}
+
+/// A schedule whose time has come.
+struct Due {
+    name: String,
+    schedule: Schedule,
+    at: Timestamp,
+}
+
+/// Why schedules were not run the last time, by their names. Nothing is said twice in a row.
+#[derive(Default)]
+struct Told(BTreeMap<String, String>);
+
+impl Told {
+    fn tell(&mut self, name: String, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => drop(self.0.remove(&name)),
+            Err(why) => {
+                if self.0.get(&name) != Some(&why) {
+                    tracing::warn!("`{name}` is not run: {why}");
+                }
+                self.0.insert(name, why);
+            }
+        }
     }
 }
 

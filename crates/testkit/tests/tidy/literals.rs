@@ -21,7 +21,7 @@ const KNOWN: [(&str, &str); 19] = [
     (
         "keys of settings files and of arguments of the hub's own tools",
         "confirm feedback more session arguments command args env cwd url headers enabled type name when description tools servers serve store routing toolset \
-         arguments session confirm more model ranker tool",
+         arguments session confirm more model ranker tool schedules",
     ),
     (
         "members of definitions and of tokens, switches and headers of tables of this program",

@@ -65,8 +65,9 @@ impl Resolving<'_, '_, '_> {
     fn every(&mut self, member: &Member, span: &RawSpan) -> Option<Times> {
         let period = match span {
             RawSpan::Seconds(seconds) => Some(Duration::from_secs(*seconds)),
-            RawSpan::Text(text) => duration(text).filter(|it| it.as_secs() > 0),
+            RawSpan::Text(text) => duration(text),
         };
+        let period = period.filter(|it| it.as_secs() > 0);
         if period.is_none() {
             let at = member.node.member("every").map_or(member.key_at, |it| it.node.span.start);
             let message = format!("`every` of the schedule `{}` is not a length of time", member.key);

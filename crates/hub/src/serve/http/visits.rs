@@ -56,8 +56,8 @@ pub(crate) struct Visit {
     pub(crate) broken: Arc<Broken>,
     outgoing: Arc<Mutex<Option<mpsc::Receiver<String>>>>,
     last_used: Mutex<Instant>,
-    /// When it was last seen not to be over.
-    seen_open: Mutex<Instant>,
+    /// When the store was last asked whether it is over.
+    looked_up: Mutex<Instant>,
     /// Whose it is, as far as that is known.
     owner: String,
     relaying: JoinHandle<()>,
@@ -114,7 +114,7 @@ impl Visits {
             outgoing: Arc::new(Mutex::new(Some(outgoing))),
             broken: Arc::default(),
             last_used: Mutex::new(Instant::now()),
-            seen_open: Mutex::new(Instant::now()),
+            looked_up: Mutex::new(Instant::now()),
             owner,
             relaying: tokio::spawn(async move {
                 tokio::select! {
@@ -158,11 +158,7 @@ impl Visits {
                 return None;
             }
             *visit.last_used.lock() = Instant::now();
-            if visit.is_over(&reception.hub) {
-                self.open.lock().remove(id);
-                visit.session.end();
-                return None;
-            }
+            self.look_up(&reception.hub, &visit);
             return Some(visit);
         }
         let introduction: Introduction = reception.hub.seal.reopen(PURPOSE, id)?;
@@ -178,6 +174,25 @@ impl Visits {
             log_level: None,
         };
         Some(self.insert(reception, view.clone(), client, id.to_owned()))
+    }
+
+    /// Ends a session in a moment if another hub over the same store was told that it is over.
+    fn look_up(&self, hub: &Arc<Hub>, visit: &Arc<Visit>) {
+        {
+            let mut looked_up = visit.looked_up.lock();
+            if looked_up.elapsed() < ASKED_AGAIN {
+                return;
+            }
+            *looked_up = Instant::now();
+        }
+        let (hub, visit, open) = (Arc::clone(hub), Arc::downgrade(visit), Arc::downgrade(&self.open));
+        tokio::task::spawn_blocking(move || {
+            let Some(visit) = visit.upgrade() else { return };
+            if hub.has_ended(number(&visit.session.client().principal)) {
+                drop(open.upgrade().and_then(|open| open.lock().remove(&visit.id)));
+                visit.session.end();
+            }
+        });
     }
 
     /// Ends the session that the headers name.
@@ -224,16 +239,6 @@ pub(crate) fn not_found(headers: &HeaderMap) -> Response {
 }
 
 impl Visit {
-    /// Whether another hub over the same store was told that it is over.
-    fn is_over(&self, hub: &Hub) -> bool {
-        let mut seen_open = self.seen_open.lock();
-        if seen_open.elapsed() < ASKED_AGAIN {
-            return false;
-        }
-        *seen_open = Instant::now();
-        hub.has_ended(number(&self.session.client().principal))
-    }
-
     /// Returns how long it was not used; `None` while a request or its stream is under way.
     fn idle(self: &Arc<Self>) -> Option<Duration> {
         self.unused_since().map(|it| it.elapsed())

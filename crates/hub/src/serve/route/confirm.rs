@@ -92,7 +92,7 @@ impl RouteCall {
             return;
         }
         let hub = &self.reception.hub;
-        let text = hub.seal.close(ARGUMENTS, &arguments, PATIENCE);
+        let text = hub.seal.close(ARGUMENTS, &(&self.caller.principal, arguments), PATIENCE);
         let kept = Handled { handle: &of_arguments(handle), text: &text, owner: &self.caller.owner() };
         if let Err(err) = hub.store.keep_text(kept, PATIENCE) {
             tracing::debug!("{err}; the arguments of a confirmation last as long as this hub");
@@ -126,7 +126,11 @@ impl RouteCall {
         let given = given.filter(|given| !Fields::parse(Some(given)).is_ok_and(|given| given.is_empty()));
         let kept = || self.reception.pending.get(handle, &self.caller.principal)?.arguments;
         let hub = &self.reception.hub;
-        let stored = || hub.seal.reopen(ARGUMENTS, &hub.store.text_of(&of_arguments(handle))?);
+        let stored = || {
+            let text = hub.store.text_of(&of_arguments(handle))?;
+            let (principal, arguments): (String, Box<RawValue>) = hub.seal.reopen(ARGUMENTS, &text)?;
+            (principal == *self.caller.principal).then_some(arguments)
+        };
         or_empty(given.or_else(kept).or_else(stored))
     }
 }
