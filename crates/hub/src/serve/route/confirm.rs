@@ -92,7 +92,7 @@ impl RouteCall {
             return;
         }
         let hub = &self.reception.hub;
-        let text = hub.seal.close(ARGUMENTS, &(&self.caller.principal, arguments), PATIENCE);
+        let text = hub.seal.close(ARGUMENTS, &(&*self.caller.principal, arguments), PATIENCE);
         let kept = Handled { handle: &of_arguments(handle), text: &text, owner: &self.caller.owner() };
         if let Err(err) = hub.store.keep_text(kept, PATIENCE) {
             tracing::debug!("{err}; the arguments of a confirmation last as long as this hub");
