@@ -1,17 +1,23 @@
 //! The settings file, and files about tools and workflows beside it, as a serving hub watches them.
 
+use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolyard_hub::config::Config;
-use toolyard_hub::sidecars;
 
 /// How often the file is looked at.
 const GLANCE: Duration = Duration::from_millis(250);
 /// A file up to this size is read at every glance, which costs less than missing a change.
 const SMALL: u64 = 1024 * 1024;
+
+/// Endings of files beside the settings, in folders.
+const READ: [&str; 3] = ["json", "yaml", "yml"];
+/// Files of one folder that are looked at.
+const MOST_FILES: usize = 1000;
 
 /// What tells one state of a file from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +39,7 @@ impl Look {
     pub(crate) fn at(settings: Option<&Path>, config: &Config) -> Self {
         // The folder of what a model wrote comes into being with its first file.
         let beside = config.metadata.iter().chain(&config.enrich.folder).chain(&config.workflows);
-        Self { settings: mark(settings), beside: sidecars::stamp(&beside.collect()) }
+        Self { settings: mark(settings), beside: stamp(&beside.collect()) }
     }
 }
 
@@ -85,6 +91,25 @@ fn mark(path: Option<&Path>) -> Mark {
         }
         Err(_) => Mark::Missing,
     }
+}
+
+/// Returns a number that changes with the files, as far as their names, sizes and times tell.
+fn stamp(paths: &BTreeSet<&PathBuf>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_read =
+            |file: &PathBuf| file.extension().is_some_and(|it| READ.iter().any(|extension| it == *extension));
+        let mut files: Vec<PathBuf> = entries.filter(is_read).collect();
+        files.sort();
+        for file in files.into_iter().take(MOST_FILES).chain([PathBuf::clone(path)]) {
+            // A folder has other times whenever something is written beside the files.
+            if let Some(about) = std::fs::metadata(&file).ok().filter(Metadata::is_file) {
+                (file, about.ino(), about.len(), about.mtime(), about.mtime_nsec()).hash(&mut hasher);
+            }
+        }
+    }
+    hasher.finish()
 }
 
 #[cfg(test)]

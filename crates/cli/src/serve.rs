@@ -217,7 +217,7 @@ async fn reload(hub: Arc<Hub>, common: Common, surface: Option<config::Surface>,
         let Some(source) = find() else { continue };
         match load(&source, surface) {
             Ok(config) => {
-                tracing::info!("the settings, or files about tools, changed and are in force");
+                tracing::info!("the settings, or files beside them, changed and are in force");
                 hub.apply(config);
             }
             Err(failure) => {

@@ -3,9 +3,6 @@
 //! A file that cannot be used is skipped and named; it never keeps the hub from working.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use toolyard_core::metadata::Sidecar;
@@ -16,9 +13,6 @@ use crate::config::read_bytes_within;
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// Files of one folder that are read.
 const MOST_FILES: usize = 1000;
-
-/// Endings of files beside the settings, in folders.
-const READ: [&str; 3] = ["json", "yaml", "yml"];
 
 /// Reads files, and all `.json` files of folders, in the order of their names. What is wrong is said in
 /// sentences that name the file and, where there is one, the line.
@@ -37,25 +31,6 @@ pub fn read(paths: &[PathBuf]) -> (Vec<Sidecar>, Vec<String>) {
         }
     }
     (sidecars, problems)
-}
-
-/// Returns a number that changes with the files, as far as their names, sizes and times tell.
-pub fn stamp(paths: &BTreeSet<&PathBuf>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for path in paths {
-        let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_read =
-            |file: &PathBuf| file.extension().is_some_and(|it| READ.iter().any(|extension| it == *extension));
-        let mut files: Vec<PathBuf> = entries.filter(is_read).collect();
-        files.sort();
-        for file in files.into_iter().take(MOST_FILES).chain([PathBuf::clone(path)]) {
-            // A folder has other times whenever something is written beside the files.
-            if let Some(about) = std::fs::metadata(&file).ok().filter(Metadata::is_file) {
-                (file, about.ino(), about.len(), about.mtime(), about.mtime_nsec()).hash(&mut hasher);
-            }
-        }
-    }
-    hasher.finish()
 }
 
 /// Says which files are about servers that are not configured.

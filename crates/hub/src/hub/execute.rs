@@ -169,15 +169,19 @@ impl Hub {
                 );
                 continue;
             };
-            match self.take_up(&record.id).await {
-                Ok(execution) => {
-                    tracing::info!("the workflow `{}` ({}) is resumed", record.name, record.id);
-                    self.drive_alone(execution, &Arc::new(Caller::nobody().granted(grant))).await;
-                }
-                Err(NotTaken::Driven(_) | NotTaken::Missing(_)) => {}
+            match self.take_over(&record, grant).await {
+                Ok(()) | Err(NotTaken::Driven(_) | NotTaken::Missing(_)) => {}
                 Err(NotTaken::Journal(err)) => tracing::error!("{err}"),
             }
         }
+    }
+
+    /// Goes on with a run that nobody drives any more, with the rights of who began it.
+    pub(super) async fn take_over(&self, record: &Kept, grant: Arc<Grant>) -> Result<(), NotTaken> {
+        let execution = self.take_up(&record.id).await?;
+        tracing::info!("the workflow `{}` ({}) is resumed", record.name, record.id);
+        self.drive_alone(execution, &Arc::new(Caller::nobody().granted(grant))).await;
+        Ok(())
     }
 
     /// Drives a run for which nobody is there, and says in the log what became of it.

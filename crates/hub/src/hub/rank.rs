@@ -308,9 +308,8 @@ impl Hub {
         };
         let availability = |tool: &Tool| scene.availability(snapshot, tool, key);
         let liked = scene.liked(snapshot, key, whole);
-        let Own { liked, has_failed: is_alone, waited: for_it } =
-            self.with_ranker(scene, snapshot, (key, sense), liked).await;
-        let scope = scene.scope(snapshot, key, &availability, &liked);
+        let own = self.with_ranker(scene, snapshot, (key, sense), liked).await;
+        let scope = scene.scope(snapshot, key, &availability, &own.liked);
         let decision = match rank::rank(scope, Request { task: &key.task, sense }, scene.rules(key, reasons))
         {
             Ranked::Clear(decision) => decision,
@@ -321,7 +320,7 @@ impl Hub {
                 open.decide(&fits)
             }
         };
-        Ranking { decision, readiness, has_failed: has_failed || is_alone, waited: waited + for_it }
+        Ranking { decision, readiness, has_failed: has_failed || own.has_failed, waited: waited + own.waited }
     }
 
     /// Adds what the person's own ranker says to what was learnt.

@@ -13,6 +13,7 @@ use toolyard_core::run::Ending;
 
 use super::execute::blocking;
 use super::{Hub, NotTaken};
+use crate::access::Grant;
 use crate::caller::Caller;
 use crate::config::{Schedule, nearest};
 use crate::journal::Kept;
@@ -131,12 +132,8 @@ impl Hub {
         if last.run.asked().is_some() || last.grant.is_some() {
             return Err(format!("run {id} waits for a person: `toolyard runs resume {id}`"));
         }
-        match self.take_up(id).await {
-            Ok(execution) => {
-                tracing::info!("the workflow `{}` ({id}) is resumed", last.name);
-                self.drive_alone(execution, &Arc::new(Caller::nobody())).await;
-                Ok(())
-            }
+        match self.take_over(last, Grant::owner()).await {
+            Ok(()) => Ok(()),
             Err(NotTaken::Driven(_)) => Err("its last run is still under way".to_owned()),
             Err(NotTaken::Missing(_)) => Ok(()),
             Err(NotTaken::Journal(err)) => Err(err.to_string()),
