@@ -14,6 +14,7 @@ use crate::call::Save;
 use crate::common::Common;
 use crate::failure::Failure;
 use crate::output::{self, Attribute, Cell, Layout};
+use crate::routes::when;
 use crate::run::{Answering, drive, steps};
 use crate::setup;
 
@@ -175,9 +176,15 @@ fn list(common: &Common, hub: &Hub) -> Result<(), Failure> {
             (Ending::Cancelled, _) => "cancelled",
             (Ending::Unknown, _) => "unknown",
         };
-        vec![Cell::new(&record.id).add_attribute(Attribute::Bold), Cell::new(state), Cell::new(&record.name)]
+        let begun = i64::try_from(record.begun_ms).map(when).unwrap_or_default();
+        vec![
+            Cell::new(&record.id).add_attribute(Attribute::Bold),
+            Cell::new(begun),
+            Cell::new(state),
+            Cell::new(&record.name),
+        ]
     });
-    let layout = Layout { header: &["run", "state", "workflow"], ..Layout::default() };
+    let layout = Layout { header: &["run", "begun", "state", "workflow"], ..Layout::default() };
     Ok(output::text(&output::grid(layout, rows.collect()))?)
 }
 

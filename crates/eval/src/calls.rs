@@ -200,12 +200,6 @@ impl CallTally {
             }
         }
     }
-
-    /// Returns the share of what ran that is not what was asked.
-    pub fn wrong_of_ran(&self) -> f64 {
-        let wrong = self.ran_wrong + self.part_wrong;
-        wrong as f64 / (self.ran_exact + self.part_exact + wrong).max(1) as f64
-    }
 }
 
 impl RightStep {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use toolyard_core::plan::Plan;
 use toolyard_core::run::{Ending, Leaving, Run};
 
@@ -26,6 +26,8 @@ use crate::pins::Pin;
 const KEPT: i64 = 500;
 /// Runs of one name among which one that did the same is looked for.
 const LOOKED_AT: i64 = 20;
+/// What `raw_record` reads.
+const RECORDS: &str = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run";
 
 /// Why something could not be written down or read.
 #[derive(Debug, thiserror::Error)]
@@ -139,37 +141,26 @@ impl Journal {
 
     /// Returns the run that is called so, or whose name begins so when there is only one.
     pub fn find(&self, id: &str) -> Result<Option<Kept>, Error> {
-        let sql = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run
-                   WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2";
-        let rows = self.with(|connection| {
-            connection.prepare_cached(sql)?.query_map(params![id], raw_record)?.collect::<Result<Vec<_>, _>>()
-        })?;
+        let rows =
+            self.rows("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2", params![id])?;
         let is_clear = rows.len() == 1 || rows.first().is_some_and(|row| row.id == id);
         rows.into_iter().next().filter(|_| is_clear && !id.is_empty()).map(RawRecord::read).transpose()
     }
 
     /// Returns all runs, the newest first. One that cannot be read back is left out and logged.
     pub fn list(&self) -> Result<Vec<Kept>, Error> {
-        let sql =
-            "SELECT id, name, begun, changed, servers, state, pins, granted FROM run ORDER BY begun DESC, id";
-        self.records(sql)
+        self.records("ORDER BY begun DESC, id")
     }
 
     /// Returns the runs that are not over, the oldest first.
     pub fn unfinished(&self) -> Result<Vec<Kept>, Error> {
-        let sql = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run
-                   WHERE over = 0 ORDER BY begun, id";
-        self.records(sql)
+        self.records("WHERE over = 0 ORDER BY begun, id")
     }
 
     /// Returns the last run that did the same as a plan, or is about to.
     pub fn last_like(&self, plan: &Plan) -> Result<Option<Kept>, Error> {
-        let sql = "SELECT id, name, begun, changed, servers, state, pins, granted FROM run
-                   WHERE name = ?1 ORDER BY begun DESC, id LIMIT ?2";
-        let rows = self.with(|connection| {
-            let mut statement = connection.prepare_cached(sql)?;
-            statement.query_map(params![plan.name(), LOOKED_AT], raw_record)?.collect::<Result<Vec<_>, _>>()
-        })?;
+        let which = "WHERE name = ?1 ORDER BY begun DESC, id LIMIT ?2";
+        let rows = self.rows(which, params![plan.name(), LOOKED_AT])?;
         let mut runs = rows.into_iter().filter_map(RawRecord::read_or_warn);
         Ok(runs.find(|kept| kept.run.plan().does_the_same_as(plan)))
     }
@@ -202,11 +193,13 @@ impl Journal {
         Lease::take(&self.folder.join("runs"), id)
     }
 
-    fn records(&self, sql: &str) -> Result<Vec<Kept>, Error> {
-        let rows = self.with(|connection| {
-            connection.prepare_cached(sql)?.query_map([], raw_record)?.collect::<Result<Vec<_>, _>>()
-        })?;
-        Ok(rows.into_iter().filter_map(RawRecord::read_or_warn).collect())
+    fn records(&self, which: &str) -> Result<Vec<Kept>, Error> {
+        Ok(self.rows(which, [])?.into_iter().filter_map(RawRecord::read_or_warn).collect())
+    }
+
+    fn rows(&self, which: &str, with: impl Params) -> Result<Vec<RawRecord>, Error> {
+        let sql = format!("{RECORDS} {which}");
+        self.with(|connection| connection.prepare_cached(&sql)?.query_map(with, raw_record)?.collect())
     }
 
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {

@@ -27,7 +27,7 @@ pub(super) fn text(survey: &Survey, report: &Report) -> String {
     }
     text += &counts(survey);
     if let Some(why) = &report.ended {
-        text += &format!("Ended early: {}.\n", clean(why));
+        text += &format!("Ended early: {}. The same command goes on from here.\n", clean(why));
     }
     if report.written.is_empty() && report.failed.is_empty() {
         text += "There is nothing to write.\n";

@@ -112,7 +112,7 @@ impl Work {
         for batch in &survey.batches {
             if self.report.tokens + batch.tokens() > bounds.tokens {
                 self.report.ended = Some(format!(
-                    "{} tokens would be passed; the same command goes on from here",
+                    "the next question takes more than the {} tokens that are left",
                     bounds.tokens
                 ));
                 break;
@@ -124,7 +124,7 @@ impl Work {
             let answered = tokio::select! {
                 answered = enrich::ask(&client, model, batch) => answered,
                 () = &mut stop => {
-                    self.report.ended = Some("stopped; the same command goes on from here".to_owned());
+                    self.report.ended = Some("stopped".to_owned());
                     break;
                 }
             };

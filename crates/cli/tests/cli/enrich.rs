@@ -315,7 +315,9 @@ fn r2_a_dry_run_and_a_bound_ask_nobody() {
         "{seen}"
     );
     let seen = place.run(&["enrich", "--max-tokens", "10"]);
-    assert!(seen.contains("Ended early: 10 tokens would be passed"), "{seen}");
+    let ended =
+        "Ended early: the next question takes more than the 10 tokens that are left. The same command";
+    assert!(seen.contains(ended), "{seen}");
     assert!(oracle.pleas().is_empty() && !place.path(FOLDER).exists());
     place.configure(r#"{ "mcpServers": { "good": { "command": "FAULT" } } }"#);
     let seen = place.run(&["enrich"]);

@@ -15,10 +15,16 @@ const PERIOD: u64 = 2000;
 
 /// A home with a note, workflows that add to it and overwrite it, and these schedules.
 fn place(schedules: &Value) -> Place {
+    place_with(schedules, &json!({}))
+}
+
+/// The same, with a policy.
+fn place_with(schedules: &Value, policy: &Value) -> Place {
     let place = Place::new();
     let settings = json!({
         "mcpServers": { "notes": { "builtin": "notes", "folder": "~/Notes" } },
         "schedules": schedules,
+        "policy": policy,
     });
     place.configure(&settings.to_string());
     let workflow = |name: &str, tool: &str, arguments: Value| {
@@ -98,6 +104,40 @@ async fn r21_a_run_whose_hub_was_killed_is_taken_up_by_another_at_the_next_time(
     wait_until(DEADLINE, || of()["ending"] == "completed").await;
 }
 
+#[tokio::test]
+async fn r21_a_scheduled_step_of_which_nobody_knows_whether_it_happened_is_not_repeated() {
+    let place = Place::new();
+    let args = json!(["--state", place.path("tally")]);
+    let settings = json!({
+        "mcpServers": { "good": { "command": "FAULT", "args": args } },
+        "schedules": { "counting": { "workflow": "tally", "every": "1s" } },
+    });
+    place.configure(&settings.to_string());
+    let tally = json!({
+        "name": "tally", "description": "Counts.",
+        "steps": [{ "name": "count", "tool": "good__count", "arguments": { "ms": 3000 } }],
+    });
+    place.write("config/toolyard/workflows/tally.json", &tally.to_string());
+    let first = Hub::serve(&place);
+    let fate = |run: &Value| {
+        let report = place.json(&["runs", "show", run["run"].as_str().unwrap(), "--json"]).0;
+        report["report"]["accounts"][0]["fate"].clone()
+    };
+    wait_until(DEADLINE, || runs(&place, "tally").first().is_some_and(|run| fate(run) == "running")).await;
+    first.kill9();
+    let _second = Hub::serve(&place);
+    wait_until(DEADLINE, || runs(&place, "tally")[0]["ending"] == "unknown").await;
+    // Several of its times pass.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let left = runs(&place, "tally");
+    assert_eq!((left.len(), &left[0]["ending"]), (1, &json!("unknown")), "{left:#?}");
+    let counted = std::fs::read_to_string(place.path("tally")).unwrap_or_default();
+    assert!(counted.lines().count() <= 1, "{counted}");
+    let finding = ["runs", "resume", left[0]["run"].as_str().unwrap(), "--did-not", "count", "--json"];
+    let (resumed, exit) = place.json(&finding);
+    assert_eq!((exit, &resumed["report"]["ending"]), (0, &json!("completed")), "{resumed:#}");
+}
+
 #[test]
 fn r21_schedules_are_listed_with_their_times_and_what_is_wrong_with_them() {
     let place = place(&json!({
@@ -116,4 +156,15 @@ fn r21_schedules_are_listed_with_their_times_and_what_is_wrong_with_them() {
     assert!(of("lost")["next"].is_null() && seen.contains("08:00:00 UTC"), "{said:#}\n{seen}");
     let health = place.run(&["doctor"]);
     assert!(health.contains("`lost` cannot run") && health.contains("under `schedules.lost`"), "{health}");
+}
+
+#[test]
+fn r21_a_schedule_that_the_policy_forbids_is_told_before_its_time() {
+    let tagging = json!({ "workflow": "tag", "values": { "tag": "new" }, "every": "6h" });
+    let place = place_with(&json!({ "tagging": tagging }), &json!({ "readOnly": true }));
+    let (said, _) = place.json(&["runs", "scheduled", "--json"]);
+    let problem = said["schedules"][0]["problem"].as_str();
+    assert!(problem.is_some_and(|why| why.contains("`policy.readOnly`")), "{said:#}");
+    let health = place.run(&["doctor"]);
+    assert!(health.contains("`tagging` cannot run: tool `notes__update_note` is not allowed"), "{health}");
 }

@@ -279,7 +279,8 @@ impl Resolving<'_, '_, '_> {
             RawSpan::Text(text) => {
                 let duration = duration(text);
                 if duration.is_none() {
-                    let message = format!("`idleStop` of server `{}` is not a length of time", self.name);
+                    let message =
+                        format!("`idleStop` of server `{}` is not a length of time up to a year", self.name);
                     let hint = "write seconds, or text such as \"90s\", \"5m\" or \"1h\"".to_owned();
                     self.wrong(&["idleStop"], message, Some(hint));
                 }
@@ -352,7 +353,7 @@ pub(super) fn resolve_path(written: &str, folder: &Path, home: &Path) -> PathBuf
     path.components().collect()
 }
 
-/// Reads a length of time such as `90s`, `5m`, `1h` or `500ms`; a bare number is seconds.
+/// Reads a length of time up to a year, such as `90s`, `5m`, `1h` or `500ms`; a bare number is seconds.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
@@ -365,7 +366,8 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
         "d" => 86_400_000,
         _ => return None,
     };
-    number.checked_mul(milliseconds).filter(|it| *it > 0).map(Duration::from_millis)
+    let most = 365 * 86_400_000;
+    number.checked_mul(milliseconds).filter(|it| (1..=most).contains(it)).map(Duration::from_millis)
 }
 
 /// Reads `NAME=value` lines as dotenv files have them: comments, `export`, and quotes around a value.
@@ -402,7 +404,7 @@ mod tests {
             ["500ms", "90", "90s", "5m", "1h", "2d", " 5 m "].map(read),
             [500, 90_000, 90_000, 300_000, 3_600_000, 172_800_000, 300_000].map(Some)
         );
-        assert_eq!(["", "m", "0s", "-5s", "5 weeks", "99999999999999999999h"].map(read), [None; 6]);
+        assert_eq!(["", "m", "0s", "-5s", "5 weeks", "99999999999999999999h", "366d"].map(read), [None; 7]);
     }
 
     #[test]

@@ -26,7 +26,9 @@ use crate::caller::Caller;
 use crate::config::Stance;
 use crate::journal::{self, Beginning, Journal, Kept, Lease, now_ms};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
+use crate::live::Snapshot;
 use crate::pins::Pin;
+use crate::policy::{Refusal, Ruling};
 use crate::seal::digest;
 use crate::store::fingerprint;
 use crate::upstream::{Failure, Sent, State};
@@ -204,19 +206,30 @@ impl Hub {
     pub(super) fn judged(&self, plan: Plan) -> Plan {
         let snapshot = self.snapshot();
         let judged = |step: &Step| {
-            let mut step = step.clone();
-            let value = |input: &Input| input.literal().cloned().unwrap_or_else(|| hazard::LATER.into());
-            let known: Map<String, Value> =
-                step.arguments.iter().map(|(name, input)| (name.clone(), value(input))).collect();
-            if let Some(tool) = snapshot.catalog.get(step.tool.as_str())
-                && self.judge(&snapshot, tool, Some(&raw(&known)), None).stance == Stance::Ask
-            {
-                step.effect = Effect::Destroy;
-            }
-            step
+            let asks = self.ruling(&snapshot, step).is_some_and(|(_, ruling)| ruling.stance == Stance::Ask);
+            Step { effect: if asks { Effect::Destroy } else { step.effect }, ..step.clone() }
         };
         let steps = plan.steps().iter().map(judged).collect();
         Plan::new(plan.name(), steps).unwrap_or(plan)
+    }
+
+    /// Says why the configuration forbids a step of a plan, where that is known before it runs.
+    pub(super) fn forbidden(&self, plan: &Plan) -> Option<Refusal> {
+        let snapshot = self.snapshot();
+        plan.steps().iter().find_map(|step| {
+            let (tool, ruling) = self.ruling(&snapshot, step)?;
+            let is_known = step.arguments.values().all(|input| input.literal().is_some());
+            ruling.refusal(tool).filter(|_| is_known || !self.permits(&snapshot, tool))
+        })
+    }
+
+    /// Says what is to happen before a step, as far as its arguments are known; `None` where its tool is not.
+    fn ruling<'s>(&self, snapshot: &'s Snapshot, step: &Step) -> Option<(&'s Tool, Ruling)> {
+        let tool = snapshot.catalog.get(step.tool.as_str())?;
+        let value = |input: &Input| input.literal().cloned().unwrap_or_else(|| hazard::LATER.into());
+        let known: Map<String, Value> =
+            step.arguments.iter().map(|(name, input)| (name.clone(), value(input))).collect();
+        Some((tool, self.judge(snapshot, tool, Some(&raw(&known)), None)))
     }
 
     fn execution(&self, id: String, (run, pins): (Run, BTreeMap<String, Pin>), lease: Lease) -> Execution {

@@ -84,7 +84,10 @@ impl Hub {
             }
         })?;
         let plan = self.plan_of(template, &schedule.values).await.map_err(|problems| problems.join("; "))?;
-        Ok(self.judged(plan))
+        match self.forbidden(&plan) {
+            Some(refusal) => Err(refusal.to_string()),
+            None => Ok(self.judged(plan)),
+        }
     }
 
     /// Runs a workflow whose time has come; why it is not run otherwise.

@@ -21,6 +21,7 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS measured (
         tool TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL, latency_ms REAL NOT NULL);
     CREATE TABLE IF NOT EXISTS spent (number INTEGER PRIMARY KEY, until INTEGER NOT NULL);
+    CREATE INDEX IF NOT EXISTS spent_until ON spent (until);
     CREATE TABLE IF NOT EXISTS vector (
         model INTEGER NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text)
     ) WITHOUT ROWID;";

@@ -12,7 +12,7 @@ const MANY: usize = 3;
 const SIGNS: [char; 2] = ['µ', 'º'];
 
 /// What lists of lower-case words may be made of: all words of a list are of one kind.
-const KNOWN: [(&str, &str); 19] = [
+const KNOWN: [(&str, &str); 20] = [
     (
         "types and keywords of JSON Schema",
         "string number integer boolean object array null const enum default examples items properties required type \
@@ -64,6 +64,7 @@ const KNOWN: [(&str, &str); 19] = [
         "connection keep-alive te trailer trailers upgrade transfer-encoding",
     ),
     ("how descriptions name the standard of dates", "iso date format timestamp"),
+    ("columns of the list of runs", "run begun state workflow"),
     ("states of a task of the protocol", "working input_required completed failed cancelled"),
     ("what servers say of wrong arguments", "validation error invalid argument param input"),
 ];

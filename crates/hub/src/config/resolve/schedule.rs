@@ -70,7 +70,10 @@ impl Resolving<'_, '_, '_> {
         let period = period.filter(|it| it.as_secs() > 0);
         if period.is_none() {
             let at = member.node.member("every").map_or(member.key_at, |it| it.node.span.start);
-            let message = format!("`every` of the schedule `{}` is not a length of time", member.key);
+            let message = format!(
+                "`every` of the schedule `{}` is not a length of time of a second to a year",
+                member.key
+            );
             let hint = "write seconds, or text such as \"90s\", \"15m\" or \"6h\"".to_owned();
             self.report.add(at, message, Some(hint));
         }

@@ -482,6 +482,7 @@ fn r21_schedules_that_make_no_sense_are_mistakes() {
   "late": { "workflow": "w", "at": "25:00", "timeZone": "Mars/Base" },
   "days": { "workflow": "w", "every": "1h", "on": ["mon"] },
   "span": { "workflow": "w", "every": "soon" },
+  "age": { "workflow": "w", "every": "400d" },
   "none": { "workflow": "w", "every": 0 },
   "day": { "workflow": "w", "at": "08:00", "on": ["someday"] },
   "lacking": { "at": "08:00" },
@@ -495,11 +496,13 @@ fn r21_schedules_that_make_no_sense_are_mistakes() {
     toolyard.json:4:57: `timeZone` of the schedule `late` is unknown
       hint: write it as "Europe/Vienna" or "UTC"
     toolyard.json:5:3: `on` and `timeZone` of the schedule `days` go with `at` alone
-    toolyard.json:6:39: `every` of the schedule `span` is not a length of time
+    toolyard.json:6:39: `every` of the schedule `span` is not a length of time of a second to a year
       hint: write seconds, or text such as "90s", "15m" or "6h"
-    toolyard.json:7:39: `every` in `schedules.none` must be between 1 and 31536000, not 0
-    toolyard.json:8:51: `on[0]` in `schedules.day` cannot be `someday`
+    toolyard.json:7:38: `every` of the schedule `age` is not a length of time of a second to a year
+      hint: write seconds, or text such as "90s", "15m" or "6h"
+    toolyard.json:8:39: `every` in `schedules.none` must be between 1 and 31536000, not 0
+    toolyard.json:9:51: `on[0]` in `schedules.day` cannot be `someday`
       hint: one of `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`
-    toolyard.json:9:14: `workflow` is missing in `schedules.lacking`
+    toolyard.json:10:14: `workflow` is missing in `schedules.lacking`
     "#);
 }
