@@ -42,6 +42,11 @@ pub(crate) fn failed(why: &str, most: usize) -> ResultText {
 }
 
 impl ResultText {
+    /// Returns the tool whose call the hub has drafted and leaves to the caller, where it did.
+    pub(crate) fn drafted(&self) -> Option<&str> {
+        self.structured["draft"]["tool"].as_str()
+    }
+
     /// Makes the outcome of a call of it.
     pub(crate) fn outcome(self, tool: &str) -> CallOutcome {
         let is_check = tool.rsplit("__").next() == Some(CHECK_INTERRUPT);

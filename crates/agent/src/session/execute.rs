@@ -9,7 +9,7 @@ use toolyard_core::arguments::{Sources, unsaid};
 use toolyard_core::decide::{Conclusion, Goal};
 use toolyard_core::form::Form;
 use toolyard_core::tool::Tool;
-use toolyard_core::turn::{ACTIVATE_SKILL, CallOutcome, ChatMessage, ToolCall, TurnEnding};
+use toolyard_core::turn::{ACTIVATE_SKILL, CallOutcome, ChatMessage, Offer, ToolCall, TurnEnding};
 use toolyard_hub::caller::{Caller, Client};
 use toolyard_hub::clock::now;
 use toolyard_hub::config::{Binding, Stance};
@@ -329,7 +329,22 @@ impl Session {
         let ms = begun.elapsed().as_millis() as u64;
         let event = Event::Result { id, tool, text: told.text.clone(), is_error: told.is_error, ms };
         host.hear(event);
+        if let Some(tool) = told.drafted() {
+            self.show(tool).await;
+        }
         told.outcome(&call.name)
+    }
+
+    /// Shows the model a tool from now on. Who reads the draft of a call can make the call itself.
+    async fn show(&mut self, tool: &str) {
+        let (snapshot, supply) = self.supply().await;
+        let budget = self.budget().clone();
+        let Some(underway) = &mut self.turn else { return };
+        let others = underway.turn.offers().iter().filter(|offer| offer.name != tool).cloned();
+        let (shown, hidden): (Vec<Offer>, Vec<Offer>) = others.partition(|offer| offer.is_shown);
+        let (mut offers, _) = bind::offered(&snapshot, &supply, &[tool.into()], (shown, &budget));
+        offers.extend(hidden);
+        underway.turn.rebind(offers);
     }
 }
 

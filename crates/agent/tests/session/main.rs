@@ -294,6 +294,25 @@ async fn the_hubs_own_tools_are_another_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn i7_a_model_that_gets_a_draft_is_shown_the_tool_for_it() {
+    let asked = "append a line to the note Ideas";
+    let route = Saying::call("smart_route", json!({ "task": asked }));
+    let says = [route, Saying::text("What shall the line say?")];
+    let settings = r#""agent": { "tools": "route" }, "serve": { "surface": "route", "callers": "small" }"#;
+    let desk = Desk::with(Dialect::OpenAi, says, settings).await;
+    let (ended, heard) = desk.say(asked).await;
+    assert!(ended.is_ok(), "{:?}", heard.events);
+    let offered: Vec<Vec<String>> = desk
+        .model
+        .pleas()
+        .iter()
+        .map(|plea| plea.tools().iter().map(|it| (*it).to_owned()).collect())
+        .collect();
+    assert_eq!(offered[0], ["smart_route"]);
+    assert_eq!(offered[1], ["smart_route", "notes__update_note"], "{:?}", heard.events);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn t7_a_model_that_does_not_know_gets_the_web_for_that_query_alone() {
     let desk =
         Desk::seed(Dialect::OpenAi, [Saying::text("I don't know."), Saying::text("I read it on the web.")])
