@@ -15,7 +15,7 @@ use toolyard_core::tool::clean;
 use toolyard_hub::chat;
 use toolyard_hub::config::{Config, Mistake};
 use toolyard_hub::enrich::{self, EnrichSelection};
-use toolyard_hub::hub::Hub;
+use toolyard_hub::hub::{Hub, alike};
 use toolyard_hub::store::MeaningStatus;
 
 use crate::common::Common;
@@ -249,14 +249,15 @@ async fn screen(
 async fn suspects(hub: &Arc<Hub>, server: Option<&str>) -> BTreeMap<String, Vec<Finding>> {
     hub.screen_all().await;
     let mut found: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
-    let suspects = hub.suspects(&hub.snapshot()).into_iter();
-    for suspect in suspects.filter(|it| server.is_none_or(|only| *it.server == *only)) {
+    let mut suspects = hub.suspects(&hub.snapshot());
+    suspects.retain(|it| server.is_none_or(|only| *it.server == *only));
+    for suspects in alike(&suspects) {
         let fix = format!(
             "read it with `toolyard describe {}`, and remove the server if you do not trust it",
-            suspect.tool
+            suspects.first.tool
         );
-        let note = Finding::note(suspect.sentence(), fix);
-        found.entry(suspect.server.to_string()).or_default().push(note);
+        let note = Finding::note(suspects.sentence(), fix);
+        found.entry(suspects.first.server.to_string()).or_default().push(note);
     }
     found
 }

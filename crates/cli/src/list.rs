@@ -3,7 +3,7 @@
 use owo_colors::OwoColorize;
 use serde_json::json;
 use toolyard_core::tool::{Tool, clean};
-use toolyard_hub::hub::{Hub, Suspect};
+use toolyard_hub::hub::{Hub, Suspect, alike};
 use toolyard_hub::pins::{Moved, WaitingFor, WithheldTool};
 use toolyard_hub::store::ServerStatus;
 
@@ -88,8 +88,8 @@ fn show(hub: &Hub, asked: &List, common: &Common) -> Result<(), Failure> {
         }))?;
     } else {
         let mut text = words(&known, &failed);
-        for suspect in &suspects {
-            text += &format!("\n{} {}", "!".yellow(), clean(&suspect.sentence()));
+        for suspects in alike(&suspects) {
+            text += &format!("\n{} {}", "!".yellow(), clean(&suspects.sentence()));
         }
         output::text(&text)?;
     }

@@ -99,9 +99,10 @@ pub enum Means {
 #[derive(Clone, Debug, Default)]
 pub struct ToolNames(Arc<HashMap<String, Vec<Arc<str>>>>);
 
-/// The names of tools that other servers have, by which a text may try to steer them.
+/// The names of tools as one server sees them: those that are its own, and those of others, by which a text may try to
+/// steer them.
 #[derive(Clone, Debug, Default)]
-pub struct ForeignNames {
+pub struct Neighbours {
     all: ToolNames,
     server: Arc<str>,
 }
@@ -112,25 +113,39 @@ const SHOWN_CHARS: usize = 160;
 const MOST_SIGNS: usize = 5;
 
 impl ToolNames {
-    /// Takes the names that servers give their tools. Plain words are left out: everybody uses them.
+    /// Takes the names of all tools.
     pub fn of(catalog: &Catalog) -> Self {
+        Self::new(catalog.tools().iter().map(|tool| (&*tool.name, &tool.server)))
+    }
+
+    /// Takes the names that servers give their tools. Plain words are left out: everybody uses them.
+    pub fn new<'t>(tools: impl IntoIterator<Item = (&'t str, &'t Arc<str>)>) -> Self {
         let mut names: HashMap<String, Vec<Arc<str>>> = HashMap::new();
-        for tool in catalog.tools().iter().filter(|tool| tool.name.len() >= 6 && is_compound(&tool.name)) {
-            names.entry(tool.name.to_lowercase()).or_default().push(Arc::clone(&tool.server));
+        for (name, server) in tools.into_iter().filter(|(name, _)| name.len() >= 6 && is_compound(name)) {
+            names.entry(name.to_lowercase()).or_default().push(Arc::clone(server));
         }
         Self(Arc::new(names))
     }
 
-    /// Returns the names that one server does not have itself.
-    pub fn beside(&self, server: &Arc<str>) -> ForeignNames {
-        ForeignNames { all: self.clone(), server: Arc::clone(server) }
+    /// Returns the names as one server sees them.
+    pub fn beside(&self, server: &Arc<str>) -> Neighbours {
+        Neighbours { all: self.clone(), server: Arc::clone(server) }
     }
 }
 
-impl ForeignNames {
-    fn has(&self, word: &str) -> bool {
-        let owners = self.all.0.get(&word.to_lowercase());
-        owners.is_some_and(|owners| !owners.contains(&self.server))
+impl Neighbours {
+    /// Whether only other servers have a tool of this name.
+    fn is_foreign(&self, name: &str) -> bool {
+        self.owns(name) == Some(false)
+    }
+
+    /// Whether the server has a tool of this name itself.
+    fn is_own(&self, name: &str) -> bool {
+        self.owns(name) == Some(true)
+    }
+
+    fn owns(&self, name: &str) -> Option<bool> {
+        Some(self.all.0.get(&name.to_lowercase())?.contains(&self.server))
     }
 }
 

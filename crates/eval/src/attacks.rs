@@ -3,14 +3,15 @@
 //! Attacks come from the file beside this one and from folders of public sets; honest tools from public registries. A
 //! third of the servers, by their names, is for fitting, a third for choosing thresholds, a third for measuring alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolyard_core::catalog::{Advertised, Bounds, Catalog};
 use toolyard_core::screen::{
-    Alarm, Excerpt, ForeignNames, Means, Screened, excerpts_of_text, excerpts_of_tool, screen,
+    Alarm, Excerpt, Means, Neighbours, Screened, ToolNames, excerpts_of_text, excerpts_of_tool, screen,
 };
 use toolyard_encoder::Embedding;
 
@@ -132,10 +133,11 @@ pub fn read(path: &Path) -> Result<Vec<Specimen>, Error> {
     let source = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     if path.is_dir() {
         let tools = read_lines::<Registered>(&path.join("tools.jsonl.gz"))?;
+        let names = own_names(&tools);
         let bad = tools.into_iter().filter(|tool| tool.malicious == Some(true));
         let specimen = |tool: Registered| {
             let family = tool.attack.clone().unwrap_or_default();
-            let (name, excerpts) = (tool.name.clone(), listed(&tool)?);
+            let (name, excerpts) = (tool.name.clone(), listed(&tool, &names[&*tool.server])?);
             Some(Specimen { source: source.clone(), family, is_held_out: true, excerpts, name })
         };
         return Ok(bad.filter_map(specimen).collect());
@@ -149,10 +151,11 @@ pub fn read(path: &Path) -> Result<Vec<Specimen>, Error> {
 pub fn benign(file: &Path, split: Split, most: usize) -> Result<Vec<Specimen>, Error> {
     let mut tools = read_lines::<Registered>(file)?;
     tools.retain(|tool| split_of(&tool.server) == split);
-    let all = tools.len();
+    let (all, names) = (tools.len(), own_names(&tools));
     let is_taken = |at: usize| all <= most || (at + 1) * most / all > at * most / all;
     let specimen = |tool: Registered| {
-        let (name, excerpts) = (format!("{}/{}", tool.server, tool.name), listed(&tool)?);
+        let (name, excerpts) =
+            (format!("{}/{}", tool.server, tool.name), listed(&tool, &names[&*tool.server])?);
         Some(Specimen {
             source: "registry".to_owned(),
             family: tool.server,
@@ -259,24 +262,25 @@ fn written(text: &Written, source: &str) -> Option<Specimen> {
     let object = |properties: Value| json!({"type": "object", "properties": properties});
     let number = json!({"type": "number"});
     let definition = |description: &str, properties: Value| json!({"name": "add", "description": description, "inputSchema": object(properties)});
+    let alone = |definition: &Value| excerpts(definition, &Neighbours::default());
     let excerpts = match place.as_str() {
         "description" => {
             let description = format!("Adds two numbers and returns the sum.\n\n{text}");
-            excerpts(&definition(
+            alone(&definition(
                 &description,
                 json!({"a": number, "b": number, "sidenote": {"type": "string"}}),
             ))?
         }
         "parameter" => {
             let noted = json!({"type": "string", "description": text});
-            excerpts(&definition("Adds two numbers.", json!({"a": number, "b": number, "sidenote": noted})))?
+            alone(&definition("Adds two numbers.", json!({"a": number, "b": number, "sidenote": noted})))?
         }
         "enum" => {
             let choice =
                 json!({"type": "string", "enum": ["plain", text], "description": "How it is written"});
-            excerpts(&definition("Adds two numbers.", json!({"a": number, "format": choice})))?
+            alone(&definition("Adds two numbers.", json!({"a": number, "format": choice})))?
         }
-        _ => excerpts_of_text(text, &ForeignNames::default()),
+        _ => excerpts_of_text(text, &Neighbours::default()),
     };
     let name = text.chars().take(60).collect();
     Some(Specimen {
@@ -288,17 +292,31 @@ fn written(text: &Written, source: &str) -> Option<Specimen> {
     })
 }
 
-fn listed(tool: &Registered) -> Option<Vec<Excerpt>> {
+/// Returns what each server calls its tools. Those of the others stay unknown: nobody has them all in one hub.
+fn own_names(tools: &[Registered]) -> HashMap<Arc<str>, Neighbours> {
+    let mut names: HashMap<Arc<str>, Vec<&str>> = HashMap::new();
+    for tool in tools {
+        names.entry(tool.server.as_str().into()).or_default().push(&tool.name);
+    }
+    let beside = |(server, own): (Arc<str>, Vec<&str>)| {
+        let neighbours = ToolNames::new(own.iter().map(|name| (*name, &server))).beside(&server);
+        (server, neighbours)
+    };
+    names.into_iter().map(beside).collect()
+}
+
+fn listed(tool: &Registered, neighbours: &Neighbours) -> Option<Vec<Excerpt>> {
     let schema =
         if tool.input_schema.is_object() { tool.input_schema.clone() } else { json!({"type": "object"}) };
     excerpts(
         &json!({"name": tool.name, "description": tool.description.as_deref().unwrap_or_default(), "inputSchema": schema}),
+        neighbours,
     )
 }
 
-fn excerpts(definition: &Value) -> Option<Vec<Excerpt>> {
+fn excerpts(definition: &Value, neighbours: &Neighbours) -> Option<Vec<Excerpt>> {
     let bounds = Bounds { tools: 1, name_chars: 512, description_chars: 100_000, nesting: 100 };
     let tools = vec![serde_json::value::to_raw_value(definition).ok()?];
     let (catalog, _) = Catalog::gather([(Advertised { server: "s".into(), tools }, bounds)]);
-    catalog.tools().first().map(|tool| excerpts_of_tool(tool, &ForeignNames::default()))
+    catalog.tools().first().map(|tool| excerpts_of_tool(tool, neighbours))
 }

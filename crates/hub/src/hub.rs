@@ -69,7 +69,7 @@ pub use feedback::{Correction, NotLearnt};
 pub use migrate::{Deprecated, Migrated, migrate, renamed};
 pub use options::{Learning, Options};
 pub(crate) use results::{failed_call, is_error, text_of, texts, wants_input};
-pub use screening::Suspect;
+pub use screening::{Suspect, Suspects, alike};
 pub use toolset::{Heard, Supply};
 pub use trust::UndecidedTool;
 pub use workflow::question;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use toolyard_core::screen::{
-    Alarm, Excerpt, ForeignNames, Means, Screened, ToolNames, excerpts_of_text, excerpts_of_tool, screen,
+    Alarm, Excerpt, Means, Neighbours, Screened, ToolNames, excerpts_of_text, excerpts_of_tool, screen,
 };
 use toolyard_core::tool::{Tool, ToolId};
 use toolyard_encoder::{Embedding, Packed};
@@ -131,7 +131,7 @@ impl Screenings {
 
 /// Returns the sentences of a result that are worth reading: those with more than one sign of an order.
 pub(crate) fn telling(text: &str) -> Vec<Excerpt> {
-    let mut excerpts = excerpts_of_text(text, &ForeignNames::default());
+    let mut excerpts = excerpts_of_text(text, &Neighbours::default());
     excerpts.retain(|it| it.features.is_telling());
     excerpts.truncate(MOST_READ);
     excerpts

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::ForeignNames;
+use super::Neighbours;
 use super::disguise::uncovered;
 use super::feature::{Features, is_identifier};
 use super::place::{Source, TextPlace};
@@ -29,13 +29,15 @@ const MOST: usize = 400;
 const LEAST_CHARS: usize = 24;
 /// A sentence that is longer is cut into several.
 const MOST_CHARS: usize = 320;
+/// A line that was broken because it was full has so many characters at least.
+const FULL_LINE: usize = 50;
 /// Bytes of a result that are read.
 const MOST_BYTES: usize = 64 * 1024;
 /// Deeper definitions are read as one text.
 const MAX_NESTING: usize = 100;
 
 /// Returns what is screened of a tool: every sentence of its definition, as the server sent it.
-pub fn excerpts_of_tool(tool: &Tool, foreign: &ForeignNames) -> Vec<Excerpt> {
+pub fn excerpts_of_tool(tool: &Tool, neighbours: &Neighbours) -> Vec<Excerpt> {
     let definition = tool.own.as_deref().unwrap_or(&tool.definition);
     let mut gathered = Gathered { found: Vec::new(), own: Vec::new() };
     gathered.own.push(tool.name.to_lowercase());
@@ -44,18 +46,18 @@ pub fn excerpts_of_tool(tool: &Tool, foreign: &ForeignNames) -> Vec<Excerpt> {
         Ok(value) if nesting(definition) <= MAX_NESTING => gathered.walk(&value, &TextPlace::Description, ""),
         Ok(_) | Err(_) => gathered.take(definition.get(), &TextPlace::Description),
     }
-    gathered.excerpts(foreign)
+    gathered.excerpts(neighbours)
 }
 
 /// Returns what is screened of a result's text.
-pub fn excerpts_of_text(text: &str, foreign: &ForeignNames) -> Vec<Excerpt> {
+pub fn excerpts_of_text(text: &str, neighbours: &Neighbours) -> Vec<Excerpt> {
     let mut end = text.len().min(MOST_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let mut gathered = Gathered { found: Vec::new(), own: Vec::new() };
     gathered.take(&text[..end], &TextPlace::Result);
-    gathered.excerpts(foreign)
+    gathered.excerpts(neighbours)
 }
 
 struct Gathered {
@@ -103,10 +105,10 @@ impl Gathered {
         }
     }
 
-    fn excerpts(self, foreign: &ForeignNames) -> Vec<Excerpt> {
+    fn excerpts(self, neighbours: &Neighbours) -> Vec<Excerpt> {
         let Self { found, own } = self;
         let excerpt = |(place, text, source): (TextPlace, String, Source)| {
-            let features = Features::of(&text, &place, source, &own, foreign);
+            let features = Features::of(&text, &place, source, &own, neighbours);
             Excerpt { place, text, features }
         };
         let mut excerpts: Vec<Excerpt> = found.into_iter().map(excerpt).collect();
@@ -122,13 +124,20 @@ impl Gathered {
 /// Cuts a text into sentences. Short ones are read with those after them.
 fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let (mut sentence, mut length) = (String::new(), 0);
+    let (mut sentence, mut length, mut line) = (String::new(), 0, 0);
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        sentence.push(c);
         length += 1;
+        line += 1;
+        let is_broken = c == '\n' && line > FULL_LINE && goes_on(&sentence, chars.clone());
+        sentence.push(if is_broken { ' ' } else { c });
+        if c == '\n' {
+            line = 0;
+        }
+        while is_broken && chars.next_if(|next| matches!(next, ' ' | '\t')).is_some() {}
         let ends = match c {
-            '\n' | '。' | '！' | '？' => true,
+            '\n' => !is_broken,
+            '。' | '！' | '？' => true,
             '.' | '!' | '?' | ';' => chars.peek().is_none_or(|next| next.is_whitespace()),
             _ => false,
         };
@@ -142,4 +151,11 @@ fn sentences(text: &str) -> Vec<String> {
     let kept =
         found.iter().map(|it| it.trim()).filter(|it| it.chars().filter(|c| c.is_alphabetic()).count() >= 4);
     kept.map(str::to_owned).collect()
+}
+
+/// Whether a sentence was not over where its line ended.
+fn goes_on(before: &str, after: impl Iterator<Item = char>) -> bool {
+    let mut after = after.skip_while(|c| *c == ' ' || *c == '\t');
+    let has_ended = before.trim_end().ends_with(['.', '!', '?', ':', ';']);
+    !has_ended && after.next().is_some_and(|c| c.is_lowercase() || c == '(')
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::place::{Source, TextPlace};
-use super::{Alarm, ForeignNames, SignKind};
+use super::{Alarm, Neighbours, SignKind};
 
 /// One thing that a sentence has or has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ pub enum Feature {
     Role,
     /// Markup that is not shown.
     Comment,
-    /// A name that is none of the tool's own.
+    /// A name that is none of the tool's own, nor of another tool of its server.
     OtherName,
     /// The name of a tool of another server.
     ForeignTool,
@@ -125,7 +125,7 @@ impl Features {
         place: &TextPlace,
         source: Source,
         own: &[String],
-        foreign: &ForeignNames,
+        neighbours: &Neighbours,
     ) -> Self {
         let (wording, lower) = (&*WORDING, text.to_lowercase().replace('’', "'"));
         let words: Vec<&str> = lower
@@ -138,7 +138,9 @@ impl Features {
         let orders = count(&wording.order);
         let names =
             || text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|it| is_identifier(it));
-        let is_other = |name: &str| name.contains('_') && !own.contains(&name.to_lowercase());
+        let is_other = |name: &str| {
+            name.contains('_') && !own.contains(&name.to_lowercase()) && !neighbours.is_own(name)
+        };
         let capitals =
             text.split_whitespace().filter(|it| it.len() >= 4 && it.chars().all(|c| c.is_uppercase()));
         let found = [
@@ -159,7 +161,7 @@ impl Features {
             (Feature::OtherName, names().any(is_other)),
             (
                 Feature::ForeignTool,
-                names().any(|name| foreign.has(name) && !own.contains(&name.to_lowercase())),
+                names().any(|name| neighbours.is_foreign(name) && !own.contains(&name.to_lowercase())),
             ),
             (Feature::Encoded, source == Source::Encoded),
             (Feature::Hidden, source == Source::Hidden),

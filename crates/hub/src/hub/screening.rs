@@ -36,12 +36,45 @@ pub struct Suspect {
     pub is_quarantined: bool,
 }
 
-impl Suspect {
+/// Tools of one server that look like attacks for the same words.
+#[derive(Debug)]
+pub struct Suspects<'s> {
+    /// The first of them.
+    pub first: &'s Suspect,
+    /// How many others there are.
+    pub others: usize,
+}
+
+impl Suspects<'_> {
     /// Says it in one sentence without a full stop.
     pub fn sentence(&self) -> String {
-        let state = if self.is_quarantined { "is quarantined" } else { "looks suspicious" };
-        format!("`{}` {state}: {}", self.tool, self.screened.sentence())
+        let Suspect { tool, screened, is_quarantined, .. } = self.first;
+        let (like_it, state) = match (self.others, is_quarantined) {
+            (0, true) => (String::new(), "is quarantined"),
+            (0, false) => (String::new(), "looks suspicious"),
+            (others, true) => (format!(" and {others} like it"), "are quarantined"),
+            (others, false) => (format!(" and {others} like it"), "look suspicious"),
+        };
+        format!("`{tool}`{like_it} {state}: {}", screened.sentence())
     }
+}
+
+/// Puts together what is suspicious for the same reason, in the order of the first of each.
+pub fn alike(suspects: &[Suspect]) -> Vec<Suspects<'_>> {
+    let mut found: Vec<Suspects<'_>> = Vec::new();
+    for suspect in suspects {
+        let reason = |it: &Suspect| it.screened.signs.first().map(|sign| (sign.kind, sign.words.clone()));
+        let is_like = |it: &&mut Suspects<'_>| {
+            it.first.server == suspect.server
+                && it.first.is_quarantined == suspect.is_quarantined
+                && reason(it.first) == reason(suspect)
+        };
+        match found.iter_mut().find(is_like) {
+            Some(known) => known.others += 1,
+            None => found.push(Suspects { first: suspect, others: 0 }),
+        }
+    }
+    found
 }
 
 impl Hub {
@@ -52,17 +85,8 @@ impl Hub {
 
     /// Returns the tools that look like attacks, as far as that is known.
     pub fn suspects(&self, snapshot: &Snapshot) -> Vec<Suspect> {
-        let suspect = |tool: &Tool| {
-            let screened = self.screened(snapshot, tool, Reading::Known)?;
-            let is_quarantined = self.quarantined(snapshot, tool).is_some();
-            Some(Suspect {
-                tool: tool.id.clone(),
-                server: Arc::clone(&tool.server),
-                screened,
-                is_quarantined,
-            })
-        };
-        snapshot.catalog.tools().iter().filter_map(suspect).collect()
+        let tools = snapshot.catalog.tools().iter();
+        tools.filter_map(|tool| self.suspect(snapshot, tool, Reading::Known)).collect()
     }
 
     /// Reads the tools of all servers now, because somebody waits to hear about them.
@@ -111,23 +135,29 @@ impl Hub {
         raw(&fields)
     }
 
-    fn screened(&self, snapshot: &Snapshot, tool: &Tool, reading: Reading) -> Option<Arc<Screened>> {
+    fn suspect(&self, snapshot: &Snapshot, tool: &Tool, reading: Reading) -> Option<Suspect> {
         let config = self.config();
         if config.policy.screening == ScreeningMode::Allow || !is_foreign(&config, tool) {
             return None;
         }
-        let found = self.screenings.of(snapshot, tool, reading);
-        is_told(&found).then_some(found)
+        let screened = self.screenings.of(snapshot, tool, reading);
+        is_told(&screened).then(|| Suspect {
+            tool: tool.id.clone(),
+            server: Arc::clone(&tool.server),
+            screened,
+            is_quarantined: self.quarantined(snapshot, tool).is_some(),
+        })
     }
 
     fn read_all(&self, reading: Reading) {
         let snapshot = self.snapshot();
-        for tool in snapshot.catalog.tools() {
-            let Some(found) = self.screened(&snapshot, tool, reading) else { continue };
-            if self.screenings.is_news(tool) {
-                let (id, why) = (&tool.id, found.sentence());
-                tracing::warn!(tool = %id, "`{id}` looks suspicious: {why}; read it with `toolyard describe {id}`");
-            }
+        let found = snapshot.catalog.tools().iter().filter_map(|tool| {
+            self.suspect(&snapshot, tool, reading).filter(|_| self.screenings.is_news(tool))
+        });
+        let found: Vec<Suspect> = found.collect();
+        for suspects in alike(&found) {
+            let (id, sentence) = (&suspects.first.tool, suspects.sentence());
+            tracing::warn!(tool = %id, "{sentence}; read it with `toolyard describe {id}`");
         }
     }
 }
@@ -159,4 +189,43 @@ fn is_vouched_for(config: &Config, tool: &Tool) -> bool {
     config.policy.rules.iter().any(|rule| {
         rule.then == Stance::Allow && rule.tools.iter().any(|glob| glob_fits(glob, tool.id.as_str()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::screen::{Alarm, Sign, SignKind};
+
+    use super::*;
+
+    fn suspect(server: &str, tool: &str, words: &str) -> Suspect {
+        let sign = Sign {
+            kind: SignKind::Instructions,
+            alarm: Alarm::Suspicious,
+            place: "description".to_owned(),
+            words: words.to_owned(),
+        };
+        Suspect {
+            tool: ToolId::new(server, tool),
+            server: server.into(),
+            screened: Arc::new(Screened { alarm: Alarm::Suspicious, signs: vec![sign] }),
+            is_quarantined: false,
+        }
+    }
+
+    #[test]
+    fn t27_words_that_many_tools_of_a_server_have_are_told_once() {
+        let suspects = [
+            suspect("desk", "read", "Always ask first."),
+            suspect("desk", "list", "Never ask."),
+            suspect("shop", "read", "Always ask first."),
+            suspect("desk", "write", "Always ask first."),
+            suspect("desk", "move", "Always ask first."),
+        ];
+        let sentences: Vec<String> = alike(&suspects).iter().map(Suspects::sentence).collect();
+        insta::assert_snapshot!(sentences.join("\n"), @"
+        `desk__read` and 2 like it look suspicious: its description reads like instructions to a model: “Always ask first.”
+        `desk__list` looks suspicious: its description reads like instructions to a model: “Never ask.”
+        `shop__read` looks suspicious: its description reads like instructions to a model: “Always ask first.”
+        ");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
-use toolyard_core::screen::{ForeignNames, Means, excerpts_of_text, screen};
+use toolyard_core::screen::{Means, Neighbours, excerpts_of_text, screen};
 use toolyard_core::tool::clean;
 
 use super::canon::{self, Part};
@@ -76,7 +76,7 @@ pub fn remarks(text: &str, is_tool: impl Fn(&str) -> bool) -> Vec<String> {
     if text.contains(HIDDEN) {
         found.push("has characters that cannot be seen".to_owned());
     }
-    let screened = screen(&excerpts_of_text(text, &ForeignNames::default()), None, Means::Rules);
+    let screened = screen(&excerpts_of_text(text, &Neighbours::default()), None, Means::Rules);
     found.extend(screened.signs.iter().map(|sign| sign.kind.to_string()));
     found.dedup();
     if let Some(path) = text.split_whitespace().find(|word| word.starts_with("~/")) {
