@@ -42,7 +42,7 @@ pub use reading::{ReadField, read_fields};
 pub use result::{FoundValue, Which, each_of_result, from_result};
 pub use score::{FieldFeatures, field_features, said_in};
 pub use sources::{Named, Nearness, Now, Sources};
-pub use values::{PlaceFeatures, ValueFeatures, field_names, spoken, value_features, value_names};
+pub use values::{PlaceFeatures, ValueFeatures, field_names, spoken, taken, value_features, value_names};
 pub use weights::FeatureWeights;
 
 pub use crate::form::{Field, Form, Missing, is_of_type};

@@ -367,7 +367,7 @@ impl<'a> Decide<'a> {
             Conclusion::Ask(Ambiguity { text: text.to_owned(), step: None, decision, confidence, tools })
         };
         let first = decision.candidates.first();
-        // RequestReading can clear up which tool is meant, so that a draft is enough; it makes no call surer than it was.
+        // Reading can clear up which tool is meant, so that a draft is enough; it makes no call surer than it was.
         let confidence = decision.confidence.min(ranked.max(self.world.confidence));
         let choice = first.map(|it| Choice { position: it.position, confidence });
         match (&decision.verdict, choice) {
@@ -416,7 +416,14 @@ impl<'a> Decide<'a> {
             && !decision.is_some_and(|it| it.intent.action.changes())
             && [Remark::Number, Remark::Quoted].iter().all(|it| filling.leftover.count(*it) == 0);
         let is_advised = filling.arguments.iter().any(|it| it.source == Source::Model);
-        let settled = filling.settle(form, &sources, knowledge.effect, knowledge.action);
+        // Before something is changed, no word of the request is passed over that is more than an ordinary one.
+        let is_read = named.is_some() || knowledge.effect == Effect::Read;
+        let lost: Vec<String> = match is_read {
+            true => Vec::new(),
+            false => filling.leftover.content().map(str::to_owned).collect(),
+        };
+        let is_ordered = is_read || !filling.leftover.is_no_order;
+        let mut settled = filling.settle(form, &sources, knowledge.effect, knowledge.action);
         let is_told = settled.found.iter().all(|it| it.source == Source::Default);
         let others = decision.iter().flat_map(|it| &it.candidates).map(|it| it.position);
         let others = others.filter(|other| *other != position).collect();
@@ -439,7 +446,13 @@ impl<'a> Decide<'a> {
         let is_sure = is_callers || is_exact || is_advised || is_bare || tool * exactness >= least;
         let undone = self.undone(position, &settled.found)?;
         // What comes later can still be done; what comes first cannot be passed over.
-        let is_whole = settled.missing.is_empty() && settled.unused.is_empty() && undone.is_first_done;
+        if !is_callers {
+            settled.unused.extend(lost);
+        }
+        let is_whole = settled.missing.is_empty()
+            && settled.unused.is_empty()
+            && undone.is_first_done
+            && (is_ordered || is_callers);
         let (not_done, decision) = (undone.words, decision.cloned());
         let draft = Draft { position, confidence, exactness, settled, others, not_done, decision };
         Ok(if is_whole && is_sure { Conclusion::Call(draft) } else { Conclusion::Draft(draft) })

@@ -88,6 +88,8 @@ pub(crate) enum Format {
     Date,
     DateTime,
     Time,
+    /// A length of time, as `PT45M`.
+    Duration,
     /// Seconds since 1970, and the thousandth part of it.
     Unix,
     UnixMillis,

@@ -18,6 +18,22 @@ pub(crate) use fold::{fold, folded};
 pub(crate) use set::WordSet;
 pub(crate) use words::{Calendar, Unit, VerbPlace, Words};
 
+static YES: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.answers.yes));
+static NONE: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.answers.none));
+/// Words that turn a meaning around.
+pub(crate) static NEGATIONS: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.negations));
+
+/// Reads a word for yes or no, or what switches are called by.
+pub(crate) fn yes_or_no(text: &str) -> Option<bool> {
+    let word = folded(text.trim());
+    match word.as_str() {
+        "true" | "on" => Some(true),
+        "false" | "off" => Some(false),
+        word if YES.has(word) => Some(true),
+        word => (NONE.has(word) && NEGATIONS.has(word)).then_some(false),
+    }
+}
+
 macro_rules! languages {
     ($($name:ident $code:literal),+ $(,)?) => {
         /// A language with a file of words, by its ISO 639-1 code.

@@ -44,6 +44,8 @@ pub struct Argument {
 pub struct Leftover {
     /// The texts, in their order: numbers, what stands in quotation marks, names, other words.
     pub texts: Vec<(Remark, String)>,
+    /// Whether it asks a question, or says what is not to be done: that orders nothing.
+    pub is_no_order: bool,
 }
 
 /// What a text is that no argument has.
@@ -51,6 +53,8 @@ pub struct Leftover {
 pub enum Remark {
     /// A number.
     Number,
+    /// A day or a time.
+    Moment,
     /// What stands in quotation marks.
     Quoted,
     /// A name, an identifier, a path: what is written as no ordinary word is.

@@ -9,7 +9,7 @@ use serde_json::{Number, Value, json};
 
 use super::codes;
 use super::moment::Moment;
-use super::quantity::{Notation, Quantity, Unit};
+use super::quantity::{self, Notation, Quantity, Unit};
 use super::request::{ParsedRequest, Role};
 use super::timestamp::timestamp;
 use super::token::{Span, is_within, overlap};
@@ -67,6 +67,7 @@ pub(super) enum Similarity {
 
 /// Values of a field that are compared.
 const MAX_CANDIDATES: usize = 1600;
+pub(super) const HUNDRED: f64 = 100.0;
 
 /// Returns the values that a field could have. All of them fit the schema.
 pub(super) fn candidates(form: &Form, field: &Field, request: &ParsedRequest<'_>) -> Vec<Candidate> {
@@ -239,13 +240,13 @@ impl Collector<'_> {
     }
 
     fn numbers(&mut self) {
-        let (request, kind, unit) = (self.request, self.field.kind, unit_of(self.field));
+        let (request, kind) = (self.request, self.field.kind);
         for (at, quantity) in &request.quantities {
             let tokens = *at..*at + quantity.tokens;
             if let Some(value) = numeric(kind, quantity.value) {
                 self.keep_tokens(value, tokens.clone(), Origin::Number);
             }
-            if let Some(value) = converted(quantity, unit).and_then(|it| numeric(kind, it)) {
+            if let Some(value) = converted(self.field, quantity).and_then(|it| numeric(kind, it)) {
                 self.keep_tokens(value, tokens, Origin::Converted);
             }
         }
@@ -340,7 +341,7 @@ fn number(value: f64) -> Option<Number> {
     }
 }
 
-fn numeric(kind: Kind, value: f64) -> Option<Value> {
+pub(super) fn numeric(kind: Kind, value: f64) -> Option<Value> {
     if kind == Kind::Whole && value.fract() != 0.0 {
         return None;
     }
@@ -353,10 +354,30 @@ pub(super) fn unit_of(field: &Field) -> Option<Unit> {
     named.filter(|word| word.len() > 2 || *word == "ms").find_map(|word| Unit::named(&word.to_lowercase()))
 }
 
-fn converted(quantity: &Quantity, wanted: Option<Unit>) -> Option<f64> {
-    if quantity.notation == Notation::Percent {
-        return Some(quantity.value / 100.0);
+/// Returns what a percentage is in the numbers of a field; `None` where its schema does not say.
+pub(super) fn of_percent(field: &Field, percent: f64) -> Option<f64> {
+    let most = field.schema.get("maximum").and_then(Value::as_f64);
+    let says_percent = || {
+        let mut said = words(field.name()).chain(words(&field.description));
+        field.description.contains('%') || said.any(|word| quantity::is_percent(&word.to_lowercase()))
+    };
+    match most {
+        Some(most) if most <= 1.0 => Some(percent / HUNDRED),
+        Some(_) => Some(percent),
+        None => says_percent().then_some(percent),
     }
+}
+
+/// Whether a field counts money in the smaller unit.
+pub(super) fn is_minor(field: &Field) -> bool {
+    field.name_terms.iter().chain(&field.description_terms).any(|it| it == "cent")
+}
+
+fn converted(field: &Field, quantity: &Quantity) -> Option<f64> {
+    if quantity.notation == Notation::Percent {
+        return Some(of_percent(field, quantity.value).unwrap_or(quantity.value / HUNDRED));
+    }
+    let wanted = unit_of(field);
     let (own, wanted) = (quantity.unit?, wanted?);
     let value = quantity.value * own.seconds() / wanted.seconds();
     (own != wanted).then_some((value * 1e6).round() / 1e6)

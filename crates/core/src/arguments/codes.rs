@@ -79,6 +79,17 @@ pub(super) fn is_city_or_country(tokens: &[Token]) -> bool {
     [&world.cities, &world.american, &world.countries].iter().any(|names| names.contains_key(&name.join(" ")))
 }
 
+/// Whether a folded word names a currency, or is its code.
+pub(super) fn is_currency(word: &str) -> bool {
+    let known = &World::builtin().currencies;
+    known.contains_key(word) || known.values().any(|code| code.eq_ignore_ascii_case(word))
+}
+
+/// Whether a field takes a currency.
+pub(super) fn is_for_currencies(field: &Field) -> bool {
+    field.name_terms.iter().any(|name| CURRENCIES.contains(name))
+}
+
 /// Returns the time zone that a place keeps, by its IANA name.
 pub(super) fn zone(place: &str) -> Option<&'static str> {
     World::builtin().zones.get(&place.to_lowercase()).map(String::as_str)

@@ -15,7 +15,7 @@ use super::candidate::{Candidate, Origin, Similarity};
 use super::request::{ParsedRequest, Role};
 use super::weights::feature_id;
 use crate::form::{Field, Form, Kind};
-use crate::language::WordSet;
+use crate::language::NEGATIONS;
 use crate::text::with_terms;
 use crate::tool::vocabulary::vocabulary;
 pub(super) use names::{few, kind};
@@ -54,8 +54,6 @@ pub(super) struct Extractor<'a> {
     kin: Vec<bool>,
 }
 
-/// Words that turn a meaning around.
-static NEGATIONS: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.negations));
 /// Words of flags that do not tell what is switched, as terms.
 static FLAGS: LazyLock<HashSet<String>> = LazyLock::new(|| with_terms(&vocabulary().parameters.flags));
 /// Tokens before a word in which it can be turned around.

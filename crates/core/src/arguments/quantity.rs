@@ -81,6 +81,11 @@ impl Words {
     }
 }
 
+/// Whether a word says that hundredths are counted.
+pub(super) fn is_percent(word: &str) -> bool {
+    Words::builtin().percent.has(word)
+}
+
 /// Gathers words of all languages, in the form in which tokens are compared.
 pub(super) fn folded<T: Copy>(of: fn(&language::Words) -> &HashMap<String, T>) -> HashMap<String, T> {
     let words = language::all().iter().flat_map(of);
@@ -107,7 +112,8 @@ pub(super) fn quantity(tokens: &[Token]) -> Option<Quantity> {
         found.unit = Some(unit);
         word.clone_into(&mut found.suffix);
     }
-    if next(found.tokens).is_some_and(|word| Words::builtin().percent.has(word)) {
+    let has_mark = tokens.get(found.tokens).is_some_and(|it| it.lower == "%");
+    if has_mark || next(found.tokens).is_some_and(is_percent) {
         found.notation = Notation::Percent;
     }
     Some(found)
@@ -162,6 +168,14 @@ fn digits(word: &str) -> Option<Quantity> {
 fn plain(number: &str) -> Option<f64> {
     if number.len() > 24 {
         return None;
+    }
+    // `1.190,00`, as it is written where the comma is before the fraction.
+    if let Some((thousands, fraction)) = number.split_once(',')
+        && !fraction.contains(['.', ','])
+        && thousands.contains('.')
+        && thousands.split('.').skip(1).all(|group| group.len() == 3)
+    {
+        return format!("{}.{fraction}", thousands.replace('.', "")).parse().ok();
     }
     let groups: Vec<&str> = number.split(',').collect();
     let is_grouped = groups.len() > 1

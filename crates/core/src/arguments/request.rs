@@ -58,8 +58,10 @@ pub(super) enum Stance {
 
 /// Words that ask for something where a sentence begins with them or has them.
 static ASKING: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.requests));
+/// Words that a question begins with.
+static QUESTIONS: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.questions));
 /// Words that part the items of lists.
-static AND: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.and));
+pub(super) static AND: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.and));
 static OR: LazyLock<WordSet> = LazyLock::new(|| WordSet::of(|it| &it.lists.or));
 
 /// Words before where something goes, and before where it comes from.
@@ -112,6 +114,15 @@ impl<'a> ParsedRequest<'a> {
         request.runs = request.runs();
         request.closed = request.closed();
         request
+    }
+
+    /// Whether it asks something rather than for something. `Could you …?` asks for it.
+    pub(super) fn is_question(&self) -> bool {
+        let mut words = self.tokens.iter().zip(&self.roles).filter(|(token, _)| !token.is_mark);
+        let begins = words.clone().next();
+        let begins = begins.is_some_and(|(token, role)| QUESTIONS.has(&token.lower) && *role != Role::Verb);
+        let is_marked = self.text.trim_end().ends_with(['?', '？']);
+        begins || is_marked && !words.any(|(token, _)| ASKING.has(&token.lower))
     }
 
     /// Returns a run of tokens with the bytes it takes up.

@@ -53,7 +53,7 @@ fn formatted(moment: &Moment, field: &Field, now: Now) -> Option<String> {
             let seconds = since.as_secs() - i64::from(now.offset);
             Some(if field.format == Some(Format::Unix) { seconds } else { seconds * 1000 }.to_string())
         }
-        Format::Email | Format::Uri | Format::Uuid | Format::Other => None,
+        Format::Duration | Format::Email | Format::Uri | Format::Uuid | Format::Other => None,
     }
 }
 

@@ -4,10 +4,13 @@
 //! value is tried in every field that can take it, in the form that the schema wants; learnt weights say how well the two
 //! go together, and all values are placed at once. What has no place is said to be unused.
 
-mod convert; //  a value in the form that a field takes
-mod entry; //    the values, one by one
-mod relation; // how the names of values and of fields relate
-mod table; //    lists of objects
+mod conversion; // how a value had to be changed
+mod entry; //      the values, one by one
+mod measure; //    units
+mod number; //     a text that says a number
+mod convert; //    a value in the form that a field takes
+mod relation; //   how the names of values and of fields relate
+mod table; //      lists of objects
 
 use std::collections::HashMap;
 
@@ -18,13 +21,14 @@ use super::assignment::{Assigned, Assignment};
 use super::features::{Features, few, kind, shape};
 use super::reading;
 use super::repository::{halves, is_owned};
-use super::sources::{Named, Nearness, Sources};
+use super::sources::{Named, Nearness, Now, Sources};
 use super::weights::FeatureWeights;
 use crate::form::{Field, Form, Kind};
 use crate::text::terms;
 use crate::thresholds::thresholds;
 use crate::tool::vocabulary::vocabulary;
-use convert::{Conversion, converted};
+use conversion::Conversion;
+use convert::converted;
 use entry::{Entry, entries, type_of};
 use relation::{Relation, bucket};
 use table::tables;
@@ -115,13 +119,30 @@ pub(super) fn place(assignment: &mut Assignment<'_>, weights: &FeatureWeights) -
             let is_called_so = own.entry.terms.iter().any(|term| term == head);
             value.is_u64() && !is_called_so && vocabulary().parameters.counted.contains(head)
         });
+        // A field that may be left out has no need of what is called otherwise.
+        let is_unnamed = place.table.is_none() && !place.fields.is_empty() && {
+            let is_it = |(at, _): &(usize, Value)| {
+                let field = &assignment.form.fields()[*at];
+                !field.is_required && Relation::of(assignment.form, field, own.entry) == Relation::None
+            };
+            place.fields.iter().all(is_it)
+        };
+        // A flag may as well be the opposite of one that is called a little otherwise: `mop` and `noMop`.
+        let is_turned = place.fields.iter().any(|(at, value)| {
+            let field = &assignment.form.fields()[*at];
+            value.is_boolean() && Relation::of(assignment.form, field, own.entry) < Relation::AlmostSame
+        });
+        let is_unsure = is_counted || is_turned || place.conversion == Conversion::Bare;
         let confidence =
-            if is_counted { confidence.min(thresholds().arguments.only_place) } else { confidence };
+            if is_unsure { confidence.min(thresholds().arguments.only_place) } else { confidence };
         // A no is not worth a guess.
         if *own.entry.value == Value::Bool(false) && confidence < thresholds().arguments.implied {
+            if !is_said_anyway(assignment, own.entry) {
+                unused.push(own.entry.name());
+            }
             continue;
         }
-        let evidence = place.conversion.evidence();
+        let evidence = if is_unnamed { Evidence::Prose } else { place.conversion.evidence() };
         let parameters = place.fields.iter().map(|(at, _)| assignment.form.fields()[*at].parameter());
         let tables = place.table.iter().map(|(parameter, _)| parameter.as_str());
         used.push((own.entry.name(), parameters.chain(tables).map(str::to_owned).collect()));
@@ -159,7 +180,14 @@ pub(super) fn as_they_are(form: &Form, sources: &Sources<'_>, mut filling: Filli
 /// any case.
 fn is_said_anyway(assignment: &Assignment<'_>, entry: &Entry<'_>) -> bool {
     match entry.value {
-        Value::Bool(is_wanted) => !is_wanted,
+        // It does get lost where something is done unless one says no.
+        Value::Bool(is_wanted) => {
+            let is_done_anyway = |at: usize| {
+                let field = &assignment.form.fields()[at];
+                assignment.is_open(at) && field.default == Some(Value::Bool(true))
+            };
+            !is_wanted && !(0..assignment.form.fields().len()).any(is_done_anyway)
+        }
         Value::String(text) => {
             let said = terms(text, MOST_SAID);
             let action = terms(assignment.sources.task, MOST_SAID * MOST_SAID);
@@ -210,6 +238,19 @@ pub fn value_features(
         all.push(ValueFeatures { unused, options: options.collect() });
     }
     all
+}
+
+/// Returns a value that is given to a parameter under its own name, in the form that it takes; `None` where it has none.
+pub fn taken(form: &Form, name: &str, value: &Value, now: Now) -> Option<Value> {
+    let is_it = |field: &&Field| matches!(&field.path[..], [own] if own == name);
+    let field = form.fields().iter().find(is_it);
+    let converted = field.and_then(|field| converted(form, field, &Entry::new(vec![name], value), now));
+    let as_it_is = || {
+        let retyped = form.retyped(name, value.clone());
+        let alone = Map::from_iter([(name.to_owned(), retyped.clone())]);
+        form.admits_part(&alone).then_some(retyped)
+    };
+    converted.map(|(value, _)| value).or_else(as_it_is)
 }
 
 /// Says an action and values in words, as the argument reader sees them: every value behind its name.

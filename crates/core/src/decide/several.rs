@@ -215,6 +215,8 @@ impl Decide<'_> {
         // A name or a number that no argument has may be what the step is about.
         let limits = &thresholds().call;
         let least = if leaves_over { limits.read } else { limits.step };
+        // Who asks, or says what is not to be done, orders nothing.
+        let is_ordered = knowledge.effect == Effect::Read || !known.leftover.is_no_order;
         // What has to be confirmed is asked about like what destroys.
         let is_asked = (self.world.confirms)(tool, &arguments, &Intent::of(&clause.words));
         ChosenStep {
@@ -226,7 +228,7 @@ impl Decide<'_> {
             filling: filling.clone(),
             estimate_ms: (self.world.estimate_ms)(tool),
             inverse: *inverse,
-            is_unsure: exactness < least,
+            is_unsure: exactness < least || !is_ordered,
         }
     }
 

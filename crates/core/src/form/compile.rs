@@ -206,6 +206,7 @@ fn format(name: &str) -> Format {
         "email" => Format::Email,
         "uri" | "url" | "uri-reference" => Format::Uri,
         "uuid" => Format::Uuid,
+        "duration" => Format::Duration,
         _ => Format::Other,
     }
 }
@@ -225,6 +226,9 @@ pub(super) fn implied_format(name: &str, description: &str, kind: Kind) -> Optio
     let is_date_in_words = has("date") && vocabulary().parameters.days.contains(&name);
     if is_date_in_words && !has("time") {
         return Some(Format::Date);
+    }
+    if has("8601") && has("duration") {
+        return Some(Format::Duration);
     }
     let has_day = has("yyyy-mm-dd") || has("%y-%m-%d");
     let has_clock = has("hh:mm") || has("%h:%m") || has("thh");

@@ -314,6 +314,7 @@ fn in_format(format: Format) -> Option<&'static str> {
         Format::Email => Some("someone@example.com"),
         Format::Uri => Some("https://example.com"),
         Format::Uuid => Some("123e4567-e89b-42d3-a456-426614174000"),
+        Format::Duration => Some("PT30M"),
         Format::Unix | Format::UnixMillis | Format::Other => None,
     }
 }

@@ -127,6 +127,7 @@ fn made_up(field: &Field) -> Value {
         (_, Some(Format::Email)) => json!("ana@example.com"),
         (_, Some(Format::Uri)) => json!("https://example.com"),
         (_, Some(Format::Uuid)) => json!("123e4567-e89b-12d3-a456-426614174000"),
+        (_, Some(Format::Duration)) => json!("PT30M"),
         (_, Some(Format::Unix)) => json!(1_769_850_000),
         (_, Some(Format::UnixMillis)) => json!(1_769_850_000_000_u64),
         (Kind::Whole | Kind::Number, Some(Format::Other) | None) => least(),

@@ -572,8 +572,7 @@ fn unused(tool: &Tool, chosen: &Chosen) -> Option<String> {
         .is_none_or(|given| Fields::parse(Some(given)).is_ok_and(|given| given.is_empty()));
     let names: Vec<&str> = tool.parameters.iter().take(6).map(|it| it.name.as_str()).collect();
     let is_worth_saying = is_bare && !names.is_empty();
-    is_worth_saying
-        .then(|| format!("It ran without arguments; context.arguments may have {}.", names.join(", ")))
+    is_worth_saying.then(|| format!("It ran without arguments; values may have {}.", names.join(", ")))
 }
 
 /// How an answer to a question goes on.

@@ -16,7 +16,7 @@ use super::remainder::{self, Fitted, Rest};
 use super::{View, apart, apps, learning, park, renamed, route, toolset, unfolded};
 use crate::audit::Fate;
 use crate::caller::{Answer, Era};
-use crate::config::Surface;
+use crate::config::{Callers, Surface};
 use crate::hub::{CONFIRMATION, failed_call, listed_consolidated};
 use crate::jsonrpc::{ErrorObject, Fields, raw};
 use crate::live::Snapshot;
@@ -136,9 +136,15 @@ pub(crate) fn instructions(request: &Request) -> String {
         }
         Surface::Route | Surface::Auto => {
             let servers = route::servers(&request.reception.hub, &request.view);
+            let how = match request.view.callers() {
+                Callers::Strong => {
+                    "Say in task one action in a few words, and in values every value that is known, under any name."
+                }
+                Callers::Small => "Say in task what is wanted, in the person's own words.",
+            };
             format!(
-                "smart_route reaches the tools of these servers: {servers}. Say in task what is wanted, and in \
-                 context.arguments what values are known. When it asks, answer with context.session."
+                "smart_route reaches the tools of these servers: {servers}. {how} When it asks, answer with \
+                 context.session."
             )
         }
     }

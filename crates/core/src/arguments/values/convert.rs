@@ -1,98 +1,20 @@
 //! A value in the form that a field takes.
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use super::super::argument::Evidence;
-use super::super::candidate::{Candidate, Origin, Similarity, candidates, unit_of};
+use super::super::candidate::{Candidate, Origin, Similarity, candidates};
+use super::super::codes;
 use super::super::equivalence::plain_text;
-use super::super::quantity::Unit;
-use super::super::request::ParsedRequest;
+use super::super::request::{AND, ParsedRequest};
 use super::super::sources::Now;
+use super::conversion::Conversion;
 use super::entry::{Entry, says_json};
-use crate::form::{Field, Form, Format, Kind};
+use super::number::{counted, number, seconds};
+use crate::form::{Field, Form, Format, Kind, is_uri};
+use crate::language::yes_or_no;
+use crate::text::terms;
 use crate::tool::vocabulary::vocabulary;
 use crate::tool::words::{in_words, words};
-
-/// How a value had to be changed to fit a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Conversion {
-    /// Not at all.
-    Same,
-    /// A number or a yes became a text.
-    Written,
-    /// A text became a number.
-    Number,
-    /// A text became yes or no.
-    Flag,
-    /// A text became one of the choices: in other letters, or in other words.
-    Choice(Similarity),
-    /// A date or a time was written in another form.
-    Moment,
-    /// One value became a list, a list became one, items of a list changed.
-    Wrapped,
-    Split,
-    Joined,
-    Items,
-    /// Objects and lists became the text of them.
-    Json,
-    /// A number was counted in another unit.
-    Unit,
-    /// A known name of something became its code.
-    Known,
-    /// `owner/name` became two values.
-    Halves,
-    /// A list of objects got other names.
-    Table,
-}
-
-impl Conversion {
-    /// Says how plainly a value that was changed so is what the caller said.
-    pub(super) fn evidence(self) -> Evidence {
-        match self {
-            Self::Same
-            | Self::Written
-            | Self::Number
-            | Self::Flag
-            | Self::Wrapped
-            | Self::Items
-            | Self::Halves
-            | Self::Choice(Similarity::Exact) => Evidence::Marked,
-            Self::Moment
-            | Self::Split
-            | Self::Joined
-            | Self::Json
-            | Self::Unit
-            | Self::Known
-            | Self::Table
-            | Self::Choice(Similarity::Stem | Similarity::Translated) => Evidence::Shape,
-            Self::Choice(Similarity::Partial | Similarity::Related) => Evidence::Prose,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Written => "written",
-            Self::Number => "number",
-            Self::Flag => "flag",
-            Self::Choice(Similarity::Exact) => "choice-exact",
-            Self::Choice(Similarity::Stem) => "choice-stem",
-            Self::Choice(Similarity::Translated) => "choice-translated",
-            Self::Choice(Similarity::Partial) => "choice-partial",
-            Self::Choice(Similarity::Related) => "choice-related",
-            Self::Moment => "moment",
-            Self::Wrapped => "wrapped",
-            Self::Split => "split",
-            Self::Joined => "joined",
-            Self::Items => "items",
-            Self::Json => "json",
-            Self::Unit => "unit",
-            Self::Known => "known",
-            Self::Halves => "halves",
-            Self::Table => "table",
-        }
-    }
-}
 
 /// Values that are taken apart at most.
 const MOST_ITEMS: usize = 500;
@@ -121,6 +43,20 @@ pub(super) fn converted(
                 parts.map(|it| Some(one(form, field, (entry, &Value::from(it)), now)?.0)).collect();
             (Value::Array(parts?), Conversion::Split)
         }
+        (Value::String(text), true) if has_joint(text) => {
+            let whole =
+                one(form, field, (entry, entry.value), now).map(|(whole, _)| Value::Array(vec![whole]));
+            match (field.choices.is_empty(), whole) {
+                // `salt and pepper` may be one or two.
+                (true, whole) => (whole?, Conversion::Bare),
+                (false, _) => {
+                    let parts: Option<Vec<Value>> = parts_of(text)
+                        .map(|it| Some(one(form, field, (entry, &Value::from(it)), now)?.0))
+                        .collect();
+                    (Value::Array(parts?), Conversion::Split)
+                }
+            }
+        }
         (value, true) => (Value::Array(vec![one(form, field, (entry, value), now)?.0]), Conversion::Wrapped),
         (Value::Array(items), false) if field.kind == Kind::Text && !says_json(field) => {
             let texts: Option<Vec<String>> = items.iter().map(written).collect();
@@ -142,19 +78,16 @@ fn one(
         return choice(form, field, (entry, value), now);
     }
     match (field.kind, value) {
-        (Kind::Text, Value::String(text)) => Some(text_value(form, field, text, now)),
+        (Kind::Text, Value::String(text)) => text_value(form, field, text, now),
         (Kind::Text, Value::Object(_) | Value::Array(_)) => {
             Some((Value::from(value.to_string()), Conversion::Json))
         }
         (Kind::Text, Value::Number(_) | Value::Bool(_)) => {
             Some((Value::from(value.to_string()), Conversion::Written))
         }
-        (Kind::Whole | Kind::Number, Value::Number(_)) => Some(counted(field, entry, value)),
-        (Kind::Whole | Kind::Number, Value::String(text)) => number(form, field, text, now),
-        (Kind::Flag, Value::String(text)) => {
-            let flag = text.trim().to_lowercase().parse::<bool>().ok()?;
-            Some((Value::Bool(flag), Conversion::Flag))
-        }
+        (Kind::Whole | Kind::Number, Value::Number(_)) => counted(field, entry, value),
+        (Kind::Whole | Kind::Number, Value::String(text)) => number(form, field, (entry, text), now),
+        (Kind::Flag, Value::String(text)) => Some((Value::Bool(yes_or_no(text)?), Conversion::Flag)),
         (Kind::Flag, Value::Bool(_)) | (Kind::Object, Value::Object(_)) | (Kind::Any, _) => {
             Some((value.clone(), Conversion::Same))
         }
@@ -162,41 +95,43 @@ fn one(
     }
 }
 
-/// Counts a number in the unit that a field wants, where the name of the value says another.
-fn counted(field: &Field, entry: &Entry<'_>, value: &Value) -> (Value, Conversion) {
-    let named = entry.path.last().into_iter().flat_map(|name| words(name));
-    let own = named
-        .filter(|word| word.len() > 2 || *word == "ms")
-        .find_map(|word| Unit::named(&word.to_lowercase()));
-    let units = own.zip(unit_of(field)).filter(|(own, wanted)| own != wanted);
-    let number = units.zip(value.as_f64()).map(|((own, wanted), it)| it * own.seconds() / wanted.seconds());
-    match number.and_then(Number::from_f64) {
-        Some(number) => (whole(&Value::Number(number)), Conversion::Unit),
-        None => (whole(value), Conversion::Same),
-    }
+/// Whether a text names several things with a word between them.
+fn has_joint(text: &str) -> bool {
+    text.len() <= MOST_READ && parts_of(text).nth(1).is_some()
 }
 
-/// A number without a fraction is written as one.
-fn whole(value: &Value) -> Value {
-    let number = value.as_f64().filter(|it| it.fract() == 0.0 && value.is_f64());
-    number.map_or_else(|| value.clone(), |it| Value::Number(Number::from(it as i64)))
+/// Returns what stands between the words by which lists are joined.
+fn parts_of(text: &str) -> impl Iterator<Item = String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let parts: Vec<String> =
+        words.split(|word| AND.has(&word.to_lowercase())).map(|part| part.join(" ")).collect();
+    parts.into_iter().filter(|part| !part.is_empty())
 }
 
-fn text_value(form: &Form, field: &Field, text: &str, now: Now) -> (Value, Conversion) {
+/// A text that does not have the form that a field wants, and cannot be brought into it, has no place there.
+fn text_value(form: &Form, field: &Field, text: &str, now: Now) -> Option<(Value, Conversion)> {
     let same = (Value::from(text), Conversion::Same);
     if text.len() > MOST_READ {
-        return same;
+        return Some(same);
+    }
+    if let Some(zone) = codes::zone(text.trim()).filter(|_| field.wants_zone_names()) {
+        return Some((zone.into(), Conversion::Known));
     }
     let is_dated = match field.format {
         Some(Format::Date) => text.len() != "2026-11-17".len() || !is_iso(text),
         Some(Format::DateTime) => !is_iso(text) || !text.contains('T'),
         Some(Format::Time) => true,
+        Some(Format::Duration) => false,
         Some(
             Format::Unix | Format::UnixMillis | Format::Email | Format::Uri | Format::Uuid | Format::Other,
         )
         | None => !is_iso(text),
     };
     let request = ParsedRequest::parse(text, now);
+    if let Some(seconds) = seconds(&request).filter(|_| field.format == Some(Format::Duration)) {
+        let length = jiff::SignedDuration::try_from_secs_f64(seconds).ok()?;
+        return Some((Value::from(length.to_string()), Conversion::Moment));
+    }
     let found = candidates(form, field, &request);
     let is_all = |bytes: &std::ops::Range<usize>| {
         let rest = [&text[..bytes.start], &text[bytes.end..]];
@@ -210,11 +145,29 @@ fn text_value(form: &Form, field: &Field, text: &str, now: Now) -> (Value, Conve
     let known = found.iter().filter(|it| is_meant(it.origin));
     let known = known.filter(|it| is_all(&it.bytes)).max_by_key(|it| it.bytes.len());
     match known {
-        Some(found) if found.value != same.0 => {
+        // Who writes `usd` has seen it written so.
+        Some(found) if !found.value.as_str().is_some_and(|it| it.eq_ignore_ascii_case(text)) => {
             let how = if found.origin == Origin::Moment { Conversion::Moment } else { Conversion::Known };
-            (found.value.clone(), how)
+            Some((found.value.clone(), how))
         }
-        _ => same,
+        _ => has_form(field, text).then_some(same),
+    }
+}
+
+/// Whether a text has the form that a field wants, or is one that its description speaks of.
+fn has_form(field: &Field, text: &str) -> bool {
+    let is_shown = || {
+        let said = terms(text, MOST_READ);
+        let words: Vec<&String> = said.iter().filter(|it| it.chars().all(char::is_alphabetic)).collect();
+        !words.is_empty() && words.iter().all(|it| field.description_terms.contains(it))
+    };
+    match field.format {
+        Some(Format::Date | Format::DateTime) => is_iso(text) || is_shown(),
+        Some(Format::Time) => text.contains(|c: char| c.is_ascii_digit()) || is_shown(),
+        Some(Format::Duration) => text.starts_with(['P', 'p']) || is_shown(),
+        Some(Format::Email) => text.contains('@') || is_shown(),
+        Some(Format::Uri) => is_uri(text) || text.contains(['.', '/']) && !text.contains(' ') || is_shown(),
+        Some(Format::Unix | Format::UnixMillis | Format::Uuid | Format::Other) | None => true,
     }
 }
 
@@ -226,22 +179,6 @@ fn is_iso(text: &str) -> bool {
             b'0' => own.is_ascii_digit(),
             _ => own == wanted,
         })
-}
-
-fn number(form: &Form, field: &Field, text: &str, now: Now) -> Option<(Value, Conversion)> {
-    let bare = text.trim().trim_start_matches('#');
-    if let Some(value) = serde_json::from_str::<Value>(bare).ok().filter(Value::is_number) {
-        return Some((whole(&value), Conversion::Number));
-    }
-    let request = ParsedRequest::parse(text, now);
-    let found = candidates(form, field, &request);
-    let numeric = |it: &&Candidate| matches!(it.origin, Origin::Converted | Origin::Number | Origin::Moment);
-    // A number in the unit that is wanted is meant, and not the same number in another.
-    let order =
-        |origin: Origin| usize::from(origin == Origin::Converted) + 2 * usize::from(origin == Origin::Moment);
-    let found = found.iter().filter(numeric).max_by_key(|it| (it.bytes.len(), order(it.origin)))?;
-    let value = if field.is_list { found.value.get(0)?.clone() } else { found.value.clone() };
-    Some((value, if found.origin == Origin::Moment { Conversion::Moment } else { Conversion::Number }))
 }
 
 fn choice(
@@ -278,8 +215,13 @@ fn choice(
         let Origin::Choice(similarity) = it.origin else { return None };
         (it.bytes.end > name.len()).then_some(similarity)
     };
-    let (how, found) =
-        found.iter().filter_map(|it| Some((similarity(it)?, it))).max_by_key(|(how, _)| *how)?;
+    let found = || found.iter().filter_map(|it| Some((similarity(it)?, it)));
+    let (how, best) = found().max_by_key(|(how, _)| *how)?;
+    // Of two that are said alike neither is meant alone.
+    if found().any(|(other, it)| other == how && it.value != best.value) {
+        return None;
+    }
+    let found = best;
     let value = if field.is_list { found.value.get(0)?.clone() } else { found.value.clone() };
     Some((value, Conversion::Choice(how)))
 }
@@ -292,3 +234,6 @@ fn written(value: &Value) -> Option<String> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

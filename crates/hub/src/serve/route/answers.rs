@@ -223,12 +223,18 @@ impl RouteCall {
             reply.set("missing", &self.missing_names());
             reply.set("clarificationQuestion", &values::question(tool, &self.settled));
         }
+        if !self.settled.unused.is_empty() {
+            reply.set("unused", &self.settled.unused);
+        }
         reply.say(&format!(
             "Would run {} with {} (confidence {:.2}). Nothing was run.",
             tool.id.as_str(),
             shortened(arguments.get(), 300),
             rounded(chosen.confidence)
         ));
+        if !self.settled.unused.is_empty() {
+            reply.say(&format!("It has no place for: {}.", self.settled.unused.join(", ")));
+        }
         self.close(reply)
     }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use toolyard_core::arguments::Argument;
+use toolyard_core::arguments::{Argument, taken};
 use toolyard_core::metadata::giver;
 use toolyard_core::task::agrees;
 
 use super::pending::Question;
 use super::reply::{Reply, shortened};
 use super::{Chosen, RouteCall, merged};
+use crate::clock::now;
 use crate::jsonrpc::{Fields, raw};
 
 /// Says that a draft is right as it is.
@@ -135,9 +136,12 @@ impl RouteCall {
         let mut exact = Fields::parse(given.as_deref()).unwrap_or_default();
         let mut other = Map::new();
         for (name, value) in self.input.values.take().unwrap_or_default() {
-            match form.has(&name) || form.is_unlisted() {
-                true => exact.set(&name, raw(&form.retyped(&name, value))),
-                false => drop(other.insert(name, value)),
+            let is_own = form.has(&name);
+            // What its parameter cannot take is read as a value of any other name, and is told where it has no place.
+            match taken(form, &name, &value, now()).filter(|_| is_own) {
+                Some(taken) => exact.set(&name, raw(&taken)),
+                None if form.is_unlisted() => exact.set(&name, raw(&value)),
+                None => drop(other.insert(name, value)),
             }
         }
         self.input.values = Some(other).filter(|it| !it.is_empty());
