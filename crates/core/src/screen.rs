@@ -22,7 +22,7 @@ use crate::catalog::Catalog;
 use crate::thresholds::thresholds;
 use crate::tool::clean;
 
-pub use classifier::Classifier;
+pub use classifier::{Classifier, Plane};
 pub use excerpt::{Excerpt, excerpts_of_text, excerpts_of_tool};
 pub use feature::{FEATURES, Feature, Features};
 pub use place::TextPlace;

@@ -9,18 +9,20 @@
 
 use std::path::{Path, PathBuf};
 
-use toolyard_core::screen::{Alarm, Classifier, FEATURES, Feature, Features, Means, screen};
+use toolyard_core::screen::{Alarm, Classifier, FEATURES, Feature, Features, Means, Plane, screen};
 use toolyard_eval::attacks::{self, Specimen, Split};
 use toolyard_eval::{MeaningModel, Progress};
 
 /// Honest tools that are read for each use.
 const TOOLS: usize = 10_000;
-const ROUNDS: usize = 120;
+const ROUNDS: usize = 300;
+/// Sums that are looked at together.
+const HIDDEN: usize = 4;
 const DECAY: f32 = 2e-4;
 /// How much all attacks together count beside all honest sentences.
 const ATTACKS: f32 = 0.35;
 /// The share of honest tools, of servers for choosing, that may give an alarm and that may be taken for an attack.
-const ALARMS: [f64; 2] = [0.016, 0.001];
+const ALARMS: [f64; 2] = [0.01, 0.001];
 
 /// One sentence: its numbers, what it is, and how much it counts.
 #[derive(Clone)]
@@ -82,7 +84,7 @@ fn main() {
     for (share, limit) in ALARMS.iter().zip(thresholds(&choosing_bags, &classifier)) {
         println!("threshold for {share} of {} honest tools: {limit:.3}", choosing_bags.len());
     }
-    for (feature, weight) in FEATURES.iter().zip(&classifier.features) {
+    for (feature, weight) in FEATURES.iter().zip(&classifier.direct.features) {
         println!("{feature:?} {weight:.2}");
     }
     write(out, &classifier);
@@ -133,42 +135,103 @@ fn only_the_worst(rows: &mut [Row], classifier: &Classifier) {
     }
 }
 
-/// Descends the whole gradient with momentum; nothing is random.
+/// Where the weights of a plane lie among all: those of the vector, those of the features, what is added to everything.
+struct Layout {
+    dims: usize,
+}
+
+impl Layout {
+    fn plane(&self) -> usize {
+        self.dims + FEATURES.len() + 1
+    }
+
+    /// All weights: the plane that counts by itself, those that count together, and how much each of these says.
+    fn all(&self) -> usize {
+        (HIDDEN + 1) * self.plane() + HIDDEN
+    }
+
+    fn is_bias(&self, at: usize) -> bool {
+        at < (HIDDEN + 1) * self.plane() && at % self.plane() == self.plane() - 1
+    }
+
+    fn sum(&self, weights: &[f32], plane: usize, row: &Row) -> f32 {
+        let own = &weights[plane * self.plane()..][..self.plane()];
+        let said: f32 = own.iter().zip(&row.vector).map(|(weight, value)| weight * value).sum();
+        let seen = used(row).map(|at| own[self.dims + at]).sum::<f32>();
+        said + seen + own[self.plane() - 1]
+    }
+
+    fn learn(&self, gradient: &mut [f32], plane: usize, (row, error): (&Row, f32)) {
+        let own = &mut gradient[plane * self.plane()..][..self.plane()];
+        own.iter_mut().zip(&row.vector).for_each(|(sum, value)| *sum += error * value);
+        used(row).for_each(|at| own[self.dims + at] += error);
+        own[self.plane() - 1] += error;
+    }
+
+    fn classifier(&self, weights: &[f32], encoder: &str) -> Classifier {
+        let plane = |at: usize| {
+            let own = &weights[at * self.plane()..][..self.plane()];
+            let (vector, rest) = own.split_at(self.dims);
+            let features = rest[..FEATURES.len()].to_vec();
+            Plane { bias: rest[FEATURES.len()], features, vector: vector.to_vec() }
+        };
+        let says = &weights[(HIDDEN + 1) * self.plane()..];
+        let hidden = says.iter().enumerate().map(|(at, weight)| (*weight, plane(at + 1))).collect();
+        let source = "crates/eval/examples/fit_screening.rs".to_owned();
+        Classifier { source, encoder: encoder.to_owned(), direct: plane(0), hidden }
+    }
+}
+
+/// The features of a row that count. Where a sentence stands says nothing about it, but what stands there differs between
+/// our attacks and a registry.
+fn used(row: &Row) -> impl Iterator<Item = usize> {
+    let is_used =
+        |feature: Feature| !matches!(feature, Feature::AtResult | Feature::AtValue | Feature::AtParameter);
+    FEATURES
+        .iter()
+        .enumerate()
+        .filter(move |(_, it)| row.features.has(**it) && is_used(**it))
+        .map(|(at, _)| at)
+}
+
+/// Descends the whole gradient with momentum. Where it begins is made up, and always the same.
 fn fitted(rows: &[Row], encoder: &str) -> Classifier {
-    let dims = rows[0].vector.len();
+    let layout = Layout { dims: rows[0].vector.len() };
     let sum = |is_attack: bool| -> f32 {
         rows.iter().filter(|row| row.is_attack == is_attack).map(|row| row.weight).sum()
     };
     let (attacks, honest) = (sum(true), sum(false));
-    // Where a sentence stands says nothing about it, but what stands there differs between our attacks and a registry.
-    let is_used =
-        |feature: Feature| !matches!(feature, Feature::AtResult | Feature::AtValue | Feature::AtParameter);
-    let mut new = Classifier {
-        source: "crates/eval/examples/fit_screening.rs".to_owned(),
-        encoder: encoder.to_owned(),
-        bias: -3.0,
-        features: vec![0.0; FEATURES.len()],
-        vector: vec![0.0; dims],
+    let mut state = 1_u64;
+    let mut made_up = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1_u32 << 24) as f32 - 0.5
     };
-    let size = dims + FEATURES.len() + 1;
-    let (mut mean, mut square) = (vec![0.0_f32; size], vec![0.0_f32; size]);
+    let mut weights: Vec<f32> = (0..layout.all())
+        .map(|at| if at < layout.plane() || layout.is_bias(at) { 0.0 } else { made_up() })
+        .collect();
+    weights[layout.plane() - 1] = -3.0;
+    let says = (HIDDEN + 1) * layout.plane();
+    let (mut mean, mut square) = (vec![0.0_f32; layout.all()], vec![0.0_f32; layout.all()]);
     for round in 1..=ROUNDS {
-        let mut gradient = vec![0.0_f32; size];
+        let mut gradient = vec![0.0_f32; layout.all()];
         for row in rows.iter().filter(|row| row.weight > 0.0) {
-            let said = 1.0 / (1.0 + (-new.score(&row.vector, &row.features)).exp());
+            let hidden: Vec<f32> =
+                (1..=HIDDEN).map(|plane| layout.sum(&weights, plane, row).tanh()).collect();
+            let together: f32 = hidden.iter().zip(&weights[says..]).map(|(it, weight)| it * weight).sum();
+            let said = 1.0 / (1.0 + (-layout.sum(&weights, 0, row) - together).exp());
             let (right, all) =
                 if row.is_attack { (1.0, ATTACKS / attacks) } else { (0.0, (1.0 - ATTACKS) / honest) };
             let error = (said - right) * row.weight * all;
-            row.vector.iter().zip(&mut gradient).for_each(|(value, sum)| *sum += error * value);
-            let there = FEATURES.iter().enumerate().filter(|(_, it)| row.features.has(**it) && is_used(**it));
-            there.for_each(|(at, _)| gradient[dims + at] += error);
-            gradient[size - 1] += error;
+            layout.learn(&mut gradient, 0, (row, error));
+            for (at, it) in hidden.iter().enumerate() {
+                gradient[says + at] += error * it;
+                let slope = error * weights[says + at] * (1.0 - it * it);
+                layout.learn(&mut gradient, at + 1, (row, slope));
+            }
         }
-        let (fade, rate) = (0.9_f32, if round < ROUNDS / 2 { 0.1 } else { 0.03 });
-        let weights =
-            new.vector.iter_mut().chain(new.features.iter_mut()).chain(std::iter::once(&mut new.bias));
-        for (at, weight) in weights.enumerate() {
-            let slope = gradient[at] + if at + 1 < size { DECAY * *weight } else { 0.0 };
+        let (fade, rate) = (0.9_f32, if round < ROUNDS / 2 { 0.03 } else { 0.01 });
+        for (at, weight) in weights.iter_mut().enumerate() {
+            let slope = gradient[at] + if layout.is_bias(at) { 0.0 } else { DECAY * *weight };
             mean[at] = fade * mean[at] + (1.0 - fade) * slope;
             square[at] = 0.99 * square[at] + 0.01 * slope * slope;
             let sure = 1.0 - fade.powi(round as i32);
@@ -176,17 +239,24 @@ fn fitted(rows: &[Row], encoder: &str) -> Classifier {
             *weight -= rate * (mean[at] / sure) / ((square[at] / wide).sqrt() + 1e-6);
         }
     }
-    new
+    layout.classifier(&weights, encoder)
 }
 
 fn write(out: &Path, classifier: &Classifier) {
     let round = |value: &f32| (f64::from(*value) * 1e4).round() / 1e4;
+    let plane = |it: &Plane| {
+        serde_json::json!({
+            "bias": round(&it.bias),
+            "features": it.features.iter().map(round).collect::<Vec<_>>(),
+            "vector": it.vector.iter().map(round).collect::<Vec<_>>(),
+        })
+    };
+    let hidden: Vec<_> = classifier.hidden.iter().map(|(weight, it)| (round(weight), plane(it))).collect();
     let file = serde_json::json!({
         "source": "fitted by crates/eval/examples/fit_screening.rs: attacks of crates/eval/data/attacks.jsonl that are not held out, honest sentences of a third of the servers of public registries",
         "encoder": classifier.encoder,
-        "bias": round(&classifier.bias),
-        "features": classifier.features.iter().map(round).collect::<Vec<_>>(),
-        "vector": classifier.vector.iter().map(round).collect::<Vec<_>>(),
+        "direct": plane(&classifier.direct),
+        "hidden": hidden,
     });
     std::fs::write(out, format!("{file}\n")).expect("the weights can be written");
 }

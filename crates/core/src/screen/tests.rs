@@ -137,6 +137,8 @@ fn t27_words_behind_base64_are_judged_as_words() {
 #[test]
 fn t27_the_weights_fit_the_features_and_the_encoder() {
     let classifier = Classifier::builtin();
-    assert_eq!((classifier.features.len(), classifier.vector.len()), (FEATURES.len(), 384));
+    for plane in std::iter::once(&classifier.direct).chain(classifier.hidden.iter().map(|(_, it)| it)) {
+        assert_eq!((plane.features.len(), plane.vector.len()), (FEATURES.len(), 384));
+    }
     assert!(!classifier.source.is_empty() && !classifier.encoder.is_empty());
 }
